@@ -1,0 +1,1 @@
+"""The cluster stack: identities, the GKE cluster, the CPU pool."""

@@ -1,0 +1,1 @@
+"""The commands of the groundplan program, one module each, loaded when called."""

@@ -1,0 +1,1 @@
+"""The gpu stack: the fabric and the GPU pools."""

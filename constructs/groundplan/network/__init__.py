@@ -1,0 +1,1 @@
+"""The network stack: project services, primary VPC, NAT, private service access."""

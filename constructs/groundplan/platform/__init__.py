@@ -1,0 +1,1 @@
+"""The platform stack: what the cluster needs before a job can run."""

@@ -1,0 +1,70 @@
+"""The ``platform`` section: namespace, operators and installers inside the cluster; and the ``secrets`` section."""
+
+from __future__ import annotations
+
+from pydantic import model_validator
+from pydantic_core import PydanticCustomError
+
+from groundplan.fields import Image, KubernetesName, ReleaseVersion, SecretKey, Section, TagVersion
+
+
+class KubeRay(Section):
+    """The KubeRay operator, by its Helm chart."""
+
+    version: ReleaseVersion = "1.7.0"
+    """Chart and operator release; must be in the catalog."""
+    namespace: KubernetesName = "kuberay-system"
+    """Namespace of the operator."""
+
+
+class Gib(Section):
+    """The gIB NCCL plugin, put on every GPU node by a DaemonSet."""
+
+    version: TagVersion = "v1.1.1"
+    """Tag of the nccl-plugin-gib image."""
+    image: Image | None = None
+    """Whole image reference, for a mirror. Default: Google's repository with `version`."""
+
+
+class PlatformSpec(Section):
+    """What the cluster needs before a job can run."""
+
+    namespace: KubernetesName = "nemo-rl"
+    """Namespace of the jobs; created, unless it is `default`."""
+    service_account: KubernetesName = "nemo-rl"
+    """Kubernetes service account of the training pods; created, unless it is `default`."""
+    kuberay: KubeRay = KubeRay()
+    """KubeRay operator."""
+    gib: Gib = Gib()
+    """gIB installer."""
+
+
+class SecretReference(Section):
+    """Where a secret comes from: give exactly one of `secret` and `variable`. Never the secret itself."""
+
+    secret: KubernetesName | None = None
+    """Name of a Kubernetes Secret that is there already, in the platform's namespace."""
+    variable: bool = False
+    """Terraform asks for it: an ephemeral variable that reaches a Kubernetes Secret by a write-only argument."""
+    key: SecretKey = "token"
+    """Key within the Secret."""
+    revision: int = 1
+    """Raise it to have Terraform write a rotated `variable` again."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> SecretReference:
+        if (self.secret is not None) == self.variable:
+            limit = "must have exactly one of `secret: NAME` and `variable: true`"
+            raise PydanticCustomError("limit", "{limit}", {"limit": limit})
+        return self
+
+
+class SecretsSpec(Section):
+    """References to the tokens that a job needs."""
+
+    hugging_face: SecretReference | None = None
+    """Hugging Face read token: gated models and rate limits."""
+    wandb: SecretReference | None = None
+    """Weights & Biases API key; giving it turns W&B logging on."""
+    image_pull: KubernetesName | None = None
+    """Name of an existing image pull Secret (type kubernetes.io/dockerconfigjson) in the platform's namespace."""

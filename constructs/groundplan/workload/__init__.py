@@ -1,0 +1,1 @@
+"""The workload stack: the NeMo RL job."""
