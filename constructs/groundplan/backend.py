@@ -21,7 +21,9 @@ class GcsBackend(Section):
 
     bucket: BucketName
     """Name of the bucket (versioned, and not made by this site)."""
-    prefix: Annotated[str, Matching(r"[A-Za-z0-9][-_./A-Za-z0-9]{0,199}", "a path without a leading slash")] | None = None
+    prefix: Annotated[str, Matching(r"[A-Za-z0-9][-_./A-Za-z0-9]{0,199}", "a path without a leading slash")] | None = (
+        None
+    )
     """Prefix of the states; the stack's name is added. Default: groundplan/<site>."""
 
 

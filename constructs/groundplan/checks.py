@@ -1,24 +1,81 @@
-"""Running every rule over a Site."""
+"""Running every rule over a Site, and over a file, and over many."""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
-from groundplan.findings import RULES, Finding, ProfileError, Severity
+from groundplan.findings import RULES, Finding, GroundplanError, ProfileError, Severity
+from groundplan.fleet import Member, fleet_problems
 from groundplan.profile import Profile, load_profile
 from groundplan.site import Site, resolve
 from groundplan.source import Source
 
+#: The modules whose import registers the rules; their order is the order of `groundplan rules`.
+RULE_MODULES = (
+    "groundplan.network.rules",
+    "groundplan.network.policy",
+    "groundplan.storage.rules",
+    "groundplan.cluster.rules",
+    "groundplan.cluster.maintenance_rules",
+    "groundplan.gpu.rules",
+    "groundplan.gpu.capacity",
+    "groundplan.gpu.labels",
+    "groundplan.platform.rules",
+    "groundplan.rules.names",
+    "groundplan.rules.labels",
+    "groundplan.rules.backend",
+    "groundplan.rules.secrets",
+    "groundplan.rules.ignores",
+    "groundplan.fleet",
+)
+
+for _module in RULE_MODULES:
+    importlib.import_module(_module)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What came of checking one file. `site` and `source` are None when the file could not be read as a profile."""
+
+    file: str
+    findings: list[Finding]
+    site: Site | None = None
+    source: Source | None = None
+
+
+def all_findings(site: Site, source: Source | None = None) -> list[Finding]:
+    """All findings of all rules, in the order of the file; those that the profile ignores carry its reason."""
+    found = [f for rule in RULES.values() if rule.subject == "site" for f in rule.findings(site)]
+    return in_order([settle(finding, site, source) for finding in found])
+
+
+def settle(finding: Finding, site: Site, source: Source | None) -> Finding:
+    """Put a finding at its place in the file, with the reason for which the profile ignores it, if it does."""
+    reason = next((entry.reason for entry in site.profile.ignore if entry.rule == finding.rule), "")
+    if finding.rule == "ignore-unknown":
+        reason = ""
+    location = source.locate(finding.path) if source else None
+    return dataclasses.replace(finding, location=location, ignored=reason)
+
+
+def in_order(findings: list[Finding]) -> list[Finding]:
+    """Findings by file, line and column; those without a place keep their order."""
+
+    def key(finding: Finding) -> tuple[str, int, int]:
+        place = finding.location
+        return (place.file, place.line, place.column) if place else ("", 0, 0)
+
+    return sorted(findings, key=key)
+
 
 def findings_of(site: Site, source: Source | None = None) -> list[Finding]:
-    """All findings of all rules, in the order of the file; ignored ones are left out."""
-    ignored = {entry.rule for entry in site.profile.ignore}
-    found = [f for rule in RULES.values() if rule.slug not in ignored for f in rule.findings(site)]
-    if source is None:
-        return found
-    placed = [dataclasses.replace(f, location=source.locate(f.path)) for f in found]
-    return sorted(placed, key=lambda f: (f.location.line, f.location.column) if f.location else (0, 0))
+    """The findings that count: those that the profile ignores are left out."""
+    return [finding for finding in all_findings(site, source) if not finding.ignored]
 
 
 def checked_site(file: Path) -> tuple[Site, list[Finding]]:
@@ -34,3 +91,44 @@ def check_profile(profile: Profile, source: Source | None = None, folder: Path =
     if any(f.severity is Severity.ERROR for f in findings):
         raise ProfileError(findings)
     return site, findings
+
+
+def check_file(file: Path, as_of: date | None = None) -> Checked:
+    """Check one file; whatever is wrong with it becomes a finding."""
+    try:
+        profile, source = load_profile(file)
+    except ProfileError as error:
+        return Checked(str(file), in_order(error.findings))
+    try:
+        site = resolve(profile, file.parent, as_of)
+        return Checked(str(file), all_findings(site, source), site, source)
+    except GroundplanError as error:  # a catalog file that cannot be used, or an entry of one
+        finding = Finding(
+            "catalog-file",
+            Severity.ERROR,
+            str(error),
+            "correct the file; docs/catalog.md shows what an entry holds",
+            ("catalog",),
+            location=source.locate(("catalog",)),
+        )
+        return Checked(str(file), [finding])
+
+
+def check_files(files: Sequence[Path], as_of: date | None = None) -> list[Checked]:
+    """Check files, each on its own and all as a fleet."""
+    checked = [check_file(file, as_of) for file in files]
+    members = [(n, Member(c.file, c.site)) for n, c in enumerate(checked) if c.site]
+    if len(members) < 2:
+        return checked
+    for rule, problem in fleet_problems([member for _, member in members]):
+        position = members[problem.member][0]
+        whole = checked[position]
+        if whole.site:
+            finding = settle(rule.finding(problem), whole.site, whole.source)
+            checked[position] = dataclasses.replace(whole, findings=in_order([*whole.findings, finding]))
+    return checked
+
+
+def has_errors(findings: list[Finding], *, strict: bool = False) -> bool:
+    """Whether findings refuse a profile: an error that is not ignored, or under `strict` a warning."""
+    return any(not f.ignored and (strict or f.severity is Severity.ERROR) for f in findings)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Callable
 
 import click
 
@@ -21,7 +22,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("groundplan.commands.check:check", "Say everything that is wrong with profiles; start no Node."),
     "synth": ("groundplan.commands.synth:synth", "Write the Terraform of a site, its run-book and its job."),
     "rayjob": ("groundplan.commands.rayjob:rayjob", "Print the job's Kubernetes objects as YAML."),
-    "rehearse": ("groundplan.rehearsal.command:rehearse", "Apply the site with the real Terraform in a simulated cloud."),
+    "rehearse": (
+        "groundplan.rehearsal.command:rehearse",
+        "Apply the site with the real Terraform in a simulated cloud.",
+    ),
     "review": ("groundplan.review.command:review", "Report what Terraform plans would do, for a reviewer to sign."),
     "diff": ("groundplan.review.command:diff", "Report what changes between two synth outputs or two revisions."),
     "rules": ("groundplan.commands.rules:rules", "List the rules."),
@@ -68,9 +72,14 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the program; every error the user can mend becomes a message without a traceback."""
+    """Entry point of the console script."""
+    run(lambda: cli.main(prog_name="groundplan", standalone_mode=True))
+
+
+def run(program: Callable[[], None]) -> None:
+    """Run a program; every error the user can mend becomes a message without a traceback."""
     try:
-        cli.main(prog_name="groundplan", standalone_mode=True)
+        program()
     except ProfileError as error:
         from groundplan.presentation import print_findings
 

@@ -84,7 +84,9 @@ SecretKey = Annotated[str, Matching(r"[-._a-zA-Z0-9]{1,253}", "1 to 253 letters,
 #: Google Cloud labels: keys start with a letter, keys and values at most 63.
 LabelKey = Annotated[
     str,
-    Matching(r"[a-z][-_a-z0-9]{0,62}", "a label key: 1 to 63 lower-case letters, digits, - and _, starting with a letter"),
+    Matching(
+        r"[a-z][-_a-z0-9]{0,62}", "a label key: 1 to 63 lower-case letters, digits, - and _, starting with a letter"
+    ),
 ]
 LabelValue = Annotated[
     str, Matching(r"[-_a-z0-9]{0,63}", "a label value: at most 63 lower-case letters, digits, - and _")

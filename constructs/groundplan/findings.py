@@ -48,6 +48,8 @@ class Finding:
     path: ProfilePath = ()
     address: str = ""
     location: Location | None = None
+    ignored: str = ""
+    """The reason for which the profile accepts it; empty when it counts."""
 
     @property
     def where(self) -> str:
@@ -75,6 +77,8 @@ class Problem:
     message: str
     hint: str
     severity: Severity | None = None
+    member: int = 0
+    """Which profile it is about, for the rules of a fleet."""
 
 
 CheckFunction = Callable[[Any], Iterator[Problem]]
@@ -88,6 +92,8 @@ class Rule:
     severity: Severity
     check: CheckFunction
     topic: str
+    subject: str = "site"
+    """What the check takes: a "site", or a "fleet" of them."""
 
     @property
     def documentation(self) -> str:
@@ -103,17 +109,20 @@ class Rule:
 
     def findings(self, subject: Any) -> Iterator[Finding]:
         """Run the check and give its problems this rule's name and severity."""
-        for problem in self.check(subject):
-            yield Finding(
-                self.slug, problem.severity or self.severity, problem.message, problem.hint, problem.path
-            )
+        return map(self.finding, self.check(subject))
+
+    def finding(self, problem: Problem) -> Finding:
+        """A problem under this rule's name."""
+        return Finding(self.slug, problem.severity or self.severity, problem.message, problem.hint, problem.path)
 
 
 #: Every registered rule by slug, in order of registration (imports are fixed, so the order is too).
 RULES: dict[str, Rule] = {}
 
 
-def rule(slug: str, severity: Severity = Severity.ERROR) -> Callable[[CheckFunction], CheckFunction]:
+def rule(
+    slug: str, severity: Severity = Severity.ERROR, subject: str = "site"
+) -> Callable[[CheckFunction], CheckFunction]:
     """Register a check function under `slug`; its topic is the folder it stands in.
 
     Raises ValueError when the slug is taken or the function has no docstring (it is the rule's documentation).
@@ -124,8 +133,9 @@ def rule(slug: str, severity: Severity = Severity.ERROR) -> Callable[[CheckFunct
             raise ValueError(f"rule {slug} is registered twice")
         if not check.__doc__:
             raise ValueError(f"rule {slug} has no docstring")
-        topic = check.__module__.split(".")[1]
-        RULES[slug] = Rule(slug, severity, check, topic)
+        parts = check.__module__.split(".")  # groundplan.network.rules, or groundplan.rules.names for the whole site
+        topic = parts[2] if parts[1] == "rules" else parts[1]
+        RULES[slug] = Rule(slug, severity, check, topic, subject)
         return check
 
     return register

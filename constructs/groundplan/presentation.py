@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 
-from groundplan.findings import Finding, Severity
+from groundplan.findings import Finding, Location, Severity
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
+
+#: Columns of a source line that are shown; a longer line is cut around the caret.
+_WIDTH = 120
 
 
 def print_findings(findings: list[Finding]) -> None:
@@ -18,25 +23,43 @@ def print_findings(findings: list[Finding]) -> None:
 
 
 def format_finding(finding: Finding) -> str:
-    """One finding: severity, rule, message; the file's line with a caret; the mend."""
-    head = click.style(f"{finding.severity}[{finding.rule}]", fg=_COLOURS[finding.severity], bold=True)
-    lines = [f"{head}: {finding.message}"]
-    place = finding.location
-    if place:
-        lines.append(f"  --> {place.file}:{place.line}:{place.column}")
-        if place.text.strip():
-            number = str(place.line)
-            margin = " " * len(number)
-            text = place.text.expandtabs(1)
-            lines += [f" {margin} |", f" {number} | {text}", f" {margin} | {' ' * (place.column - 1)}^"]
-    if finding.hint:
+    """One finding: severity, rule, message; the file's line with a caret; the mend, or why it is ignored."""
+    word = "ignored" if finding.ignored else str(finding.severity)
+    colour = "cyan" if finding.ignored else _COLOURS[finding.severity]
+    lines = [f"{click.style(f'{word}[{finding.rule}]', fg=colour, bold=True)}: {finding.message}"]
+    if finding.location:
+        lines += _excerpt(finding.location)
+    elif finding.where:
+        lines.append(f"  --> {finding.where}")
+    if finding.ignored:
+        lines.append(f"  {click.style('reason', fg='cyan')}: {finding.ignored}")
+    elif finding.hint:
         lines.append(f"  {click.style('help', fg='cyan')}: {finding.hint}")
     return "\n".join(lines)
 
 
-def summary(findings: list[Finding]) -> str:
-    """``2 errors, 1 warning``."""
-    errors = sum(f.severity is Severity.ERROR for f in findings)
-    warnings = len(findings) - errors
+def _excerpt(place: Location) -> list[str]:
+    """File, line and column; the source line with a caret below the column."""
+    lines = [f"  --> {place.file}:{place.line}:{place.column}"]
+    if not place.text.strip():
+        return lines
+    number, margin = str(place.line), " " * len(str(place.line))
+    column = min(place.column, len(place.text) + 1)
+    cut = max(0, column - 1 - _WIDTH // 2) if len(place.text) > _WIDTH else 0
+    text = "".join(c if c.isprintable() else " " for c in place.text[cut : cut + _WIDTH])
+    return [*lines, f" {margin} |", f" {number} | {text}", f" {margin} | {' ' * (column - 1 - cut)}^"]
+
+
+def summary(findings: Iterable[Finding]) -> str:
+    """``2 errors, 1 warning``; those that the profile ignores are counted apart."""
+    errors = warnings = ignored = 0
+    for finding in findings:
+        if finding.ignored:
+            ignored += 1
+        elif finding.severity is Severity.ERROR:
+            errors += 1
+        else:
+            warnings += 1
     parts = [f"{n} {word}{'s' if n != 1 else ''}" for n, word in ((errors, "error"), (warnings, "warning")) if n]
+    parts += [f"{ignored} ignored"] if ignored else []
     return ", ".join(parts) or "no findings"

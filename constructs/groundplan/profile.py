@@ -126,7 +126,12 @@ def _finding(detail: ErrorDetails, source: Source) -> Finding:
     if kind == "missing":
         hint = _MISSING_HINTS.get(path, f"add `{path[-1]}:`")
         return Finding(
-            "missing-key", Severity.ERROR, f"`{where}` is missing", hint, path, location=source.locate(path[:-1], key=True)
+            "missing-key",
+            Severity.ERROR,
+            f"`{where}` is missing",
+            hint,
+            path,
+            location=source.locate(path[:-1], key=True),
         )
     if kind in _WHAT:
         limit, rule, hint = _WHAT[kind], "wrong-type", _type_hint(kind, detail["input"])
@@ -151,7 +156,8 @@ _MISSING_HINTS: dict[ProfilePath, str] = {
 
 def _unknown_key(path: ProfilePath, source: Source) -> Finding:
     name = str(path[-1])
-    known = sorted(model_at(path[:-1]).model_fields) if model_at(path[:-1]) else []
+    section_model = model_at(path[:-1])
+    known = sorted(section_model.model_fields) if section_model else []
     plain = name.replace("-", "_").lower()
     near = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
     elsewhere = [] if near else _paths_of(name)
@@ -223,17 +229,17 @@ def model_at(path: ProfilePath) -> type[BaseModel] | None:
             continue
         if model is None or part not in model.model_fields:
             return None
-        model = _model_in(model.model_fields[part].annotation)
+        model = section_in(model.model_fields[part].annotation)
     return model
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
+def section_in(annotation: Any) -> type[BaseModel] | None:
     """The section class inside ``X | None``, ``list[X]`` or ``Annotated[...]``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     if get_origin(annotation) in (Union, types.UnionType, list, Annotated):
         for argument in get_args(annotation):
-            found = _model_in(argument)
+            found = section_in(argument)
             if found:
                 return found
     return None
@@ -247,7 +253,7 @@ def _paths_of(name: str) -> list[str]:
         if path and name in model.model_fields:
             found.append(dotted(path))
         for key, field in model.model_fields.items():
-            inner = _model_in(field.annotation)
+            inner = section_in(field.annotation)
             if inner:
                 walk(inner, (*path, key))
 

@@ -33,7 +33,9 @@ _COMPILED = {what: re.compile(pattern) for what, pattern in _PATTERNS.items()}
 _ANY = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS.values()))
 
 #: Names whose literal value is a secret whatever it looks like: HF_TOKEN, WANDB_API_KEY, password ...
-_SECRET_NAME = re.compile(r"(?i)(^|[_.-])(token|secret|password|passwd|api_?key|access_?key|private_?key|credentials?)$")
+_SECRET_NAME = re.compile(
+    r"(?i)(^|[_.-])(token|secret|password|passwd|api_?key|access_?key|private_?key|credentials?)$"
+)
 
 
 def find_secrets(text: str) -> list[tuple[int, int, str]]:

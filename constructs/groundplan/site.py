@@ -8,6 +8,7 @@ to say.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from groundplan.catalog import Catalog, load_catalog
@@ -16,6 +17,8 @@ from groundplan.gpu.plan import FabricPlan, PoolPlan, plan_fabric, plan_pools
 from groundplan.network.plan import NetworkPlan, plan_network
 from groundplan.profile import Profile
 from groundplan.storage.plan import LustrePlan, plan_lustre
+from groundplan.workload.job import JobPlan
+from groundplan.workload.plan import plan_job
 
 #: The stacks in order of creation; destroy goes the other way.
 STACKS = ("network", "storage", "cluster", "gpu", "platform", "workload")
@@ -37,16 +40,25 @@ class Site:
     cluster: ClusterPlan
     fabric: FabricPlan
     pools: tuple[PoolPlan, ...]
+    job: JobPlan | None
+    """None when the catalog knows no such recipe or release, which is for the rules to say."""
+    as_of: date | None = None
+    """The day that expiry is judged by; None judges none. Never the clock: the same profile gives the same findings."""
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """APIs that the site's resources need; cloudresourcemanager is for the project's IAM members."""
+        return ("cloudresourcemanager", "compute", "container", "iam", "lustre", "servicenetworking", "storage")
 
     def stack_name(self, stack: str) -> str:
         """``nemo-rl-network``: the name of the stack, its workspace and its state."""
         return f"{self.name}-{stack}"
 
 
-def resolve(profile: Profile, folder: Path = Path()) -> Site:
+def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) -> Site:
     """Compute the Site. `folder` is the profile's, for its catalog files. Raises GroundplanError on a bad catalog."""
     catalog = load_catalog(tuple(folder / name for name in profile.catalog))
-    lustre = plan_lustre(profile)
+    lustre, fabric, pools = plan_lustre(profile, catalog), plan_fabric(profile), plan_pools(profile, catalog)
     own = {"environment": profile.environment, "managed-by": "groundplan", "site": profile.site}
     return Site(
         profile=profile,
@@ -59,6 +71,8 @@ def resolve(profile: Profile, folder: Path = Path()) -> Site:
         network=plan_network(profile, lustre.name),
         lustre=lustre,
         cluster=plan_cluster(profile, catalog),
-        fabric=plan_fabric(profile),
-        pools=plan_pools(profile, catalog),
+        fabric=fabric,
+        pools=pools,
+        job=plan_job(profile, catalog, lustre, fabric, pools),
+        as_of=as_of,
     )

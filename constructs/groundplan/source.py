@@ -23,10 +23,12 @@ MAX_BYTES = 1_000_000
 #: The deepest nesting read; the deepest legal profile has about eight levels.
 MAX_DEPTH = 40
 
+_SECRET_HINT = "take it out and revoke it (it has been on disk), then give a reference under `secrets:`"
+
 _INT = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
-_WORDS |= {w: True for w in ("true", "True", "TRUE")} | {w: False for w in ("false", "False", "FALSE")}
+_WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -90,7 +92,7 @@ def parse_source(name: str, text: str) -> Source:
                     "secret-literal",
                     Severity.ERROR,
                     f"a literal {what} stands in the profile",
-                    "take it out and revoke it (it has been on disk), then give a reference under `secrets:`",
+                    _SECRET_HINT,
                     location=bare.at(line, column),
                 )
                 for line, column, what in secrets
@@ -106,7 +108,9 @@ def parse_source(name: str, text: str) -> Source:
     data = reader.value(root, ()) if root is not None else None
     if not isinstance(data, dict):
         what = "is empty" if data is None else f"holds a {_kind(data)}, not a mapping of keys"
-        reader.complain(root, (), "profile-syntax", f"the profile {what}", "start with `project:`, `zone:`, `reservation:`")
+        reader.complain(
+            root, (), "profile-syntax", f"the profile {what}", "start with `project:`, `zone:`, `reservation:`"
+        )
         data = {}
     if reader.findings:
         raise ProfileError(reader.findings)
@@ -136,12 +140,17 @@ class _Reader:
             return None
         self._seen.add(id(node))
         if node.tag.startswith("!") or node.tag.startswith("tag:yaml.org,2002:python"):
-            self.complain(node, path, "profile-syntax", f"the tag {node.tag} is not understood", "write the plain value")
+            self.complain(
+                node, path, "profile-syntax", f"the tag {node.tag} is not understood", "write the plain value"
+            )
             return None
         if isinstance(node, yaml.ScalarNode):
             if looks_secret(str(node.value)):  # folded or escaped, so that the scan of the text did not see it
-                hint = "take it out and revoke it, then give a reference under `secrets:`"
-                self.complain(node, path, "secret-literal", "a literal secret stands in the profile", hint)
+                # Masking would not find it in the line either, so the line is not shown.
+                line, column = _position(node)
+                location = Location(self.source.file, line, column)
+                message, hint = "a literal secret stands in the profile", _SECRET_HINT
+                self.findings.append(Finding("secret-literal", Severity.ERROR, message, hint, location=location))
                 return None
             return _scalar(node)
         if isinstance(node, yaml.SequenceNode):
@@ -196,10 +205,11 @@ def _syntax_finding(name: str, lines: tuple[str, ...], error: yaml.YAMLError) ->
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     location = Source(name, lines, {}).at(min(line, max(len(lines), 1)), column)
-    hint = "indent with spaces" if "\\t" in problem else "check the indentation and the colons near this line"
-    return Finding("profile-syntax", Severity.ERROR, f"not valid YAML: {mask_secrets(problem)}", hint, location=location)
+    hint = "indent with spaces, not tabs" if "tab" in problem else "check the indentation and the colons near this line"
+    return Finding(
+        "profile-syntax", Severity.ERROR, f"not valid YAML: {mask_secrets(problem)}", hint, location=location
+    )
 
 
 def _unreadable(name: str, message: str, hint: str) -> ProfileError:
     return ProfileError([Finding("profile-unreadable", Severity.ERROR, message, hint, location=Location(name, 1, 1))])
-

@@ -1,12 +1,14 @@
 """Dated public facts as data: machine types, Lustre tiers, version floors, releases, recipes.
 
-Every file names its source and date. A user's own files (``catalog:`` in the profile) have the same sections and win
-over the shipped entries of the same name, so that a newer fact never waits for a release of groundplan.
+Every file names its source and date, and an entry may name its own. A user's own files (``catalog:`` in the profile)
+have the same sections and win over the shipped entries of the same name, so that a newer fact never waits for a release
+of groundplan.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -14,52 +16,26 @@ from typing import Any
 
 import yaml
 
+from groundplan.catalog.entries import Gpu, LustreTier, Machine, build_entry
 from groundplan.findings import GroundplanError
+from groundplan.secrets import mask_secrets
+
+__all__ = ["Catalog", "Gpu", "LustreTier", "Machine", "Provenance", "load_catalog", "shipped"]
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@dataclass(frozen=True)
-class Gpu:
-    """The GPU side of a machine type. Memory in GB per GPU; `min_driver` is the NVIDIA driver branch (570 = R570)."""
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where an entry comes from."""
 
-    accelerator: str
-    count: int
-    memory_gb: int
-    rdma_nics: int
-    tuner: str
-    min_driver: int
-    min_gke: str
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A Compute Engine machine type. Memory in GiB, local SSDs of 375 GiB each."""
-
-    name: str
-    vcpus: int
-    memory_gib: int
-    local_ssds: int = 0
-    boot_disks: tuple[str, ...] = ()
-    gpu: Gpu | None = None
-
-
-@dataclass(frozen=True)
-class LustreTier:
-    """Capacity limits in GiB of one throughput (MB/s per TiB)."""
-
-    throughput: int
-    min: int
-    step: int
-    older_max: int
-    coarse_above: int
-    coarse_step: int
-    max: int
+    source: str
+    date: str
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """All facts, shipped and the user's own."""
+    """All facts, shipped and the user's own. `provenance` is by section and entry name."""
 
     machines: dict[str, Machine]
     tiers: dict[int, LustreTier]
@@ -69,27 +45,104 @@ class Catalog:
     releases: dict[str, dict[str, Any]] = field(default_factory=dict)
     recipes: dict[str, dict[str, Any]] = field(default_factory=dict)
     default_release: str = ""
+    provenance: dict[tuple[str, str], Provenance] = field(default_factory=dict)
+
+    def entries(self, section: str) -> dict[Any, Any]:
+        """The entries of one of SECTIONS."""
+        found: dict[Any, Any] = getattr(self, section)
+        return found
+
+
+#: Section -> the shipped file that holds it; a file that is not there has no entries.
+SECTIONS = {
+    "machines": "machines",
+    "tiers": "lustre",
+    "gke": "gke",
+    "kuberay": "kuberay",
+    "releases": "nemo_rl",
+    "recipes": "recipes",
+}
+
+#: The key of a section within its file, where it is not the section's own name.
+_KEYS = {"gke": "floors", "kuberay": "releases"}
 
 
 @functools.cache
 def shipped(name: str) -> dict[str, Any]:
-    """One of groundplan's own data files, parsed."""
-    text = resources.files(__name__).joinpath(f"{name}.yaml").read_text("utf-8")
-    data: dict[str, Any] = yaml.load(text, Loader=_Loader)  # our own file, by the safe loader
+    """One of groundplan's own data files, parsed; empty when there is no such file."""
+    file = resources.files(__name__).joinpath(f"{name}.yaml")
+    if not file.is_file():
+        return {}
+    data: dict[str, Any] = yaml.load(file.read_text("utf-8"), Loader=_Loader)  # our own file, by the safe loader
     return data
 
 
 def load_catalog(extra: tuple[Path, ...] = ()) -> Catalog:
     """The shipped catalog with the user's files over it. Raises GroundplanError naming the file that cannot be used."""
-    return _shipped_catalog() if not extra else _build(tuple(_user_file(file) for file in extra))
+    if not extra:
+        return _shipped_catalog()
+    catalog = _shipped_catalog()
+    for file in extra:
+        catalog = _over(catalog, file, _user_file(file))
+    return catalog
 
 
 @functools.cache
 def _shipped_catalog() -> Catalog:
-    return _build(())
+    sections: dict[str, dict[Any, Any]] = {}
+    provenance: dict[tuple[str, str], Provenance] = {}
+    for section, file in SECTIONS.items():
+        data = shipped(file)
+        raw = dict(data.get(_KEYS.get(section, section), {}))
+        if section == "machines":
+            raw |= _family_members(data.get("families", {}))
+        sections[section] = _section(section, raw, f"{file}.yaml")
+        provenance |= _provenance(section, raw, Provenance(str(data.get("source", "")), str(data.get("date", ""))))
+    return Catalog(
+        **sections,
+        kuberay_repository=shipped("kuberay")["repository"],
+        default_release=str(shipped("nemo_rl").get("default", "")),
+        provenance=provenance,
+    )
 
 
-_USER_SECTIONS = ("machines", "tiers", "kuberay", "releases", "recipes")
+def _family_members(families: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """``n2-highmem: {vcpus: [2, 4], gib: 8}`` -> n2-highmem-2 with 16 GiB and n2-highmem-4 with 32."""
+    return {
+        f"{family}-{vcpus}": {"vcpus": vcpus, "memory_gib": vcpus * entry["gib"], "boot_disks": entry["boot_disks"]}
+        for family, entry in families.items()
+        for vcpus in entry["vcpus"]
+    }
+
+
+def _over(catalog: Catalog, file: Path, data: dict[str, Any]) -> Catalog:
+    """`catalog` with the sections of a user's file over its own."""
+    sections = {section: dict(catalog.entries(section)) for section in SECTIONS}
+    origin = Provenance(str(data.get("source", file.name)), str(data.get("date", "")))
+    provenance = dict(catalog.provenance)
+    for section in data.keys() & SECTIONS.keys():
+        sections[section] |= _section(section, data[section], str(file))
+        provenance |= _provenance(section, data[section], origin)
+    return Catalog(
+        **sections,
+        kuberay_repository=catalog.kuberay_repository,
+        default_release=catalog.default_release,
+        provenance=provenance,
+    )
+
+
+def _section(section: str, raw: Mapping[Any, Any], file: str) -> dict[Any, Any]:
+    built = (build_entry(section, name, entry, file) for name, entry in raw.items())
+    return dict(built)
+
+
+def _provenance(section: str, raw: Mapping[Any, Any], origin: Provenance) -> dict[tuple[str, str], Provenance]:
+    found = {}
+    for name, entry in raw.items():
+        own = entry if isinstance(entry, dict) else {}
+        source, date = own.get("source", origin.source), own.get("date", origin.date)
+        found[section, str(name)] = Provenance(str(source), str(date))
+    return found
 
 
 def _user_file(file: Path) -> dict[str, Any]:
@@ -97,44 +150,17 @@ def _user_file(file: Path) -> dict[str, Any]:
         data = yaml.load(file.read_text("utf-8"), Loader=_Loader)
     except OSError as error:
         raise GroundplanError(f"catalog file {file} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise GroundplanError(f"catalog file {file} is not valid YAML: {str(error).partition(chr(10))[0]}") from None
-    if not isinstance(data, dict) or not all(isinstance(v, dict) for k, v in data.items() if k in _USER_SECTIONS):
-        raise GroundplanError(f"catalog file {file} must hold mappings called {', '.join(_USER_SECTIONS)}")
-    unknown = set(data) - {*_USER_SECTIONS, "source", "date"}
-    if unknown:
-        known = ", ".join(_USER_SECTIONS)
-        raise GroundplanError(f"catalog file {file}: unknown section {sorted(map(str, unknown))[0]}; known: {known}")
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        reason = mask_secrets(str(error).partition("\n")[0])
+        raise GroundplanError(f"catalog file {file} is not valid YAML: {reason}") from None
+    sections = ", ".join(SECTIONS)
+    if not isinstance(data, dict):
+        raise GroundplanError(f"catalog file {file} must hold mappings called {sections}")
+    for key, value in data.items():
+        if key in ("source", "date"):
+            continue
+        if key not in SECTIONS:
+            raise GroundplanError(f"catalog file {file}: unknown section `{mask_secrets(str(key))}`; known: {sections}")
+        if not isinstance(value, dict):
+            raise GroundplanError(f"catalog file {file}: `{key}` must be a mapping of entries by name")
     return data
-
-
-def _build(extra: tuple[dict[str, Any], ...]) -> Catalog:
-    def merged(section: str, own: dict[Any, Any]) -> dict[Any, Any]:
-        result = dict(own)
-        for data in extra:
-            result |= data.get(section, {})
-        return result
-
-    try:
-        machines = {n: _machine(n, e) for n, e in merged("machines", shipped("machines")["machines"]).items()}
-        tiers = {int(n): LustreTier(int(n), **e) for n, e in merged("tiers", shipped("lustre")["tiers"]).items()}
-    except (TypeError, ValueError, AttributeError) as error:
-        text = str(error).partition("__init__() ")[2] or str(error)
-        raise GroundplanError(f"a catalog file of the profile has a wrong entry: {text}") from None
-    kuberay = shipped("kuberay")
-    return Catalog(
-        machines,
-        tiers,
-        dict(shipped("gke")["floors"]),
-        merged("kuberay", kuberay["releases"]),
-        kuberay["repository"],
-        merged("releases", {}),
-        merged("recipes", {}),
-    )
-
-
-def _machine(name: str, entry: dict[str, Any]) -> Machine:
-    gpu = entry.get("gpu")
-    plain = {key: value for key, value in entry.items() if key not in ("gpu", "boot_disks")}
-    disks = tuple(entry.get("boot_disks", ()))
-    return Machine(name, **plain, boot_disks=disks, gpu=Gpu(**gpu) if gpu else None)

@@ -6,7 +6,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from groundplan.fields import Cidr, ClusterName, GkeVersion, Matching, PositiveCount, Section, ServiceAccountId, Timestamp
+from groundplan.fields import (
+    Cidr,
+    ClusterName,
+    GkeVersion,
+    Matching,
+    PositiveCount,
+    Section,
+    ServiceAccountId,
+    Timestamp,
+)
 
 
 class AuthorizedNetwork(Section):
@@ -126,5 +135,3 @@ class ClusterSpec(Section):
     """Identities."""
     addons: Addons = Addons()
     """Add-ons."""
-
-

@@ -21,8 +21,8 @@ RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 class Nic:
     """One additional network of a GPU node.
 
-    `name` is the Network object inside the cluster (gvnic-1, rdma-0 ...); `interface` the name inside the pod. The order
-    of the list is the order on the node pool and in the pods' annotation: gVNIC first, then RDMA 0 to 7.
+    `name` is the Network object inside the cluster (gvnic-1, rdma-0 ...), `interface` the name in the pod. Their order
+    is that of the node pool and of the pods' annotation: gVNIC first, then RDMA 0 to 7.
     """
 
     name: str

@@ -36,6 +36,8 @@ class Reservation(Section):
     """Reservation block."""
     sub_block: ResourceName | None = None
     """Sub-block of the block."""
+    count: PositiveCount | None = None
+    """Machines it holds, where you know: pools that want more are refused."""
 
     @model_validator(mode="before")
     @classmethod

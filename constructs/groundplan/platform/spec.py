@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
@@ -26,6 +28,21 @@ class Gib(Section):
     """Whole image reference, for a mirror. Default: Google's repository with `version`."""
 
 
+class Kueue(Section):
+    """The Kueue operator, and a queue that admits a job only when all of its pods can be placed."""
+
+    enabled: bool = False
+    """Install it, and submit the job through its queue."""
+    version: ReleaseVersion = "0.19.2"
+    """Chart and operator release (API v1beta2)."""
+    namespace: KubernetesName = "kueue-system"
+    """Namespace of the operator."""
+    queue: KubernetesName = "training"
+    """Name of the LocalQueue in the namespace of the jobs; the ClusterQueue carries <site>- and the same."""
+    topology: Literal["block", "subblock", "none"] = "block"
+    """Part of the data centre that the workers should share; none places them anywhere."""
+
+
 class PlatformSpec(Section):
     """What the cluster needs before a job can run."""
 
@@ -37,6 +54,8 @@ class PlatformSpec(Section):
     """KubeRay operator."""
     gib: Gib = Gib()
     """gIB installer."""
+    kueue: Kueue = Kueue()
+    """Job queue."""
 
 
 class SecretReference(Section):

@@ -1,8 +1,8 @@
 """Reads a provider's schema back out of the TypeScript that cdktf's generator made from it.
 
-The generated text is regular, so no TypeScript parser is needed. For every attribute and block, at every depth, there is
-one line ``// name - computed: X, optional: Y, required: Z``; the getter below it tells the type, ``listMapper(f, true)``
-tells a block from an attribute of objects, and ``super(..., false, 0)`` tells a block of at most one.
+The generated text is regular, so no TypeScript parser is needed. For every attribute and block, at every depth, there
+is one line ``// name - computed: X, optional: Y, required: Z``; the getter below it tells the type,
+``listMapper(f, true)`` tells a block from an attribute of objects, and ``super(..., false, 0)`` one of at most one.
 What the bindings never carried (force-new, defaults, validators) is not here: see the catalog's provider facts.
 """
 

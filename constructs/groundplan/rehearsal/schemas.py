@@ -1,6 +1,6 @@
 """Provider schemas, recovered from the cdktf wheels that are installed, and kept in a cache.
 
-A wheel carries one npm tarball; each type is one JavaScript file whose inline source map holds the generated TypeScript.
+A wheel carries one npm tarball; each type is a JavaScript file whose inline source map holds the generated TypeScript.
 Reading google's takes a second even for a few types, so each recovered type is written to a small file of its own under
 the user's cache folder, named by wheel and version: the next rehearsal reads only the types it uses. Files are written
 whole and renamed, so that runs side by side never see half a file, and one that does not parse is recovered again.
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from groundplan.findings import UnavailableError
 from groundplan.rehearsal.recover import Source
 from groundplan.rehearsal.shapes import Block, from_json, to_json
 
@@ -30,7 +31,7 @@ CACHE_FORMAT = 1
 TypeKey = tuple[str, str]
 
 
-class WheelMissing(Exception):
+class WheelMissing(UnavailableError):
     """A provider's bindings are not installed, or hold no schema where we look for it."""
 
 
@@ -54,7 +55,7 @@ class Wheel:
 
 PROVIDERS = ("google", "kubernetes", "helm")
 
-#: The provider release each pinned wheel was generated from. Terraform does not check versions under reattach, so we do.
+#: The provider release each pinned wheel was generated from. Terraform checks no versions under reattach, so we do.
 _PROVIDER_VERSIONS = {
     ("google", "16.12.1"): "6.50.0",
     ("kubernetes", "12.1.1"): "2.38.0",

@@ -17,7 +17,7 @@ CtyType = Any
 class Attribute:
     """One argument or computed value. `nested` is set (and `type` is not) for nested attributes of helm's framework.
 
-    `choices` are the values the documentation calls possible; they are advice, since some have no validator behind them.
+    `choices` are the values the documentation calls possible: advice, since some have no validator behind them.
     """
 
     type: CtyType = None

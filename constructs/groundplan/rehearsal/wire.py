@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 
 Value = Any
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from groundplan.catalog import Catalog
 from groundplan.profile import Profile
 
 #: LNet ports: the default, and the one that old GKE nodes and `gke_support_enabled` instances use.
@@ -13,13 +14,18 @@ LEGACY_LUSTRE_PORT = 6988
 
 @dataclass(frozen=True)
 class LustrePlan:
-    """The Lustre instance and its volume."""
+    """The Lustre instance and its volume.
+
+    `claim_gib` is what the claim requests: the least capacity of the throughput, not the instance's. Pods see the whole
+    file system either way, and a claim of a volume made in advance cannot be resized, so this lets the instance grow.
+    """
 
     project: str
     name: str
     zone: str
     filesystem: str
     capacity_gib: int
+    claim_gib: int
     throughput: int
     legacy_port: bool
     claim: str
@@ -42,15 +48,17 @@ class LustrePlan:
         return f"lustre-rwx-{self.throughput}mbps-per-tib"
 
 
-def plan_lustre(profile: Profile) -> LustrePlan:
-    """Fill in names and zone."""
+def plan_lustre(profile: Profile, catalog: Catalog) -> LustrePlan:
+    """Fill in names, zone and the claim's size."""
     spec = profile.storage.lustre
+    tier = catalog.tiers.get(spec.throughput)
     return LustrePlan(
         project=profile.project,
         name=spec.name or f"{profile.site}-lustre",
         zone=spec.zone or profile.zone,
         filesystem=spec.filesystem,
         capacity_gib=spec.capacity_gib,
+        claim_gib=min(tier.min, spec.capacity_gib) if tier else spec.capacity_gib,
         throughput=spec.throughput,
         legacy_port=spec.legacy_port,
         claim=spec.claim,

@@ -11,6 +11,8 @@ import subprocess
 from collections.abc import MutableMapping
 from pathlib import Path
 
+from groundplan.findings import UnavailableError
+
 OLDEST_NODE = 20
 """The oldest major version cdktf 0.21 and its providers declare (``engines`` in their package.json)."""
 
@@ -18,7 +20,7 @@ SUPPORTED_NODES = (22, 24)
 """Major versions for which jsii 1.142 prints no banner."""
 
 
-class BindingsError(Exception):
+class BindingsError(UnavailableError):
     """The bindings cannot be loaded; the message says what to change."""
 
 
@@ -69,7 +71,7 @@ def _accept(node: str, environ: MutableMapping[str, str]) -> None:
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise BindingsError(f"{node} does not answer to --version like a Node: {error}") from error
     if major < OLDEST_NODE:
-        raise BindingsError(f"{node} is Node {major}, and cdktf needs {OLDEST_NODE} or later; unset JSII_NODE")
+        raise BindingsError(f"{node} is Node {major}, and cdktf needs {OLDEST_NODE} or later; set JSII_NODE to another")
     if major not in SUPPORTED_NODES:
         # jsii compares this list with the major number; "true" would not do.
         silenced = environ.get("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "")

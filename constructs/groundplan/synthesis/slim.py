@@ -35,6 +35,29 @@ def submodule(module: str) -> str:
     return re.sub(r"_(.)", lambda match: match[1].upper(), module)
 
 
+def cache_folder() -> Path:
+    """Make the folder for slim tarballs: ``GROUNDPLAN_CACHE``, or ``groundplan`` in ``XDG_CACHE_HOME`` or ``~/.cache``.
+
+    Node runs what is kept there. So a folder that others may write to is used only if it was asked for by name.
+
+    Raises:
+        OSError: the folder cannot be made or used.
+        RuntimeError: there is no home directory.
+    """
+    if configured := os.environ.get("GROUNDPLAN_CACHE"):
+        folder = Path(configured).absolute()
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME", ""))  # to be ignored if relative, says the standard
+        folder = (base if base.is_absolute() else Path.home() / ".cache") / "groundplan"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"{folder} cannot be written")
+    status = folder.stat()
+    if not configured and hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+        raise PermissionError(f"{folder} belongs to another user, or others may write to it")
+    return folder
+
+
 def cached(full: Path, name: str, version: str, modules: Sequence[str], folder: Path) -> Path:
     """The slim tarball of ``full`` in ``folder``, built first if it is not there or not intact.
 
@@ -134,7 +157,7 @@ def _folders(assembly: Mapping[str, Any], wanted: set[str]) -> dict[str, str]:
 
 
 def _index(folders: Mapping[str, str]) -> bytes:
-    """The package's entry point. Each module is read when its first class is used, as in the provider's own lazy index."""
+    """The package's entry point, which reads a module when one of its classes is first used."""
     lines = ['"use strict";', 'Object.defineProperty(exports, "__esModule", { value: true });']
     for name, folder in sorted(folders.items()):
         getter = f'{{ enumerable: true, get: () => require("./{folder}") }}'

@@ -6,34 +6,86 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from groundplan.fields import Image, NamePrefix, PositiveCount, Quantity, Section, TagVersion
+from groundplan.fields import (
+    ClusterName,
+    Count,
+    Image,
+    Matching,
+    NamePrefix,
+    PositiveCount,
+    Quantity,
+    Section,
+    TagVersion,
+)
+
+#: A Hugging Face repository: owner/name.
+ModelName = Annotated[
+    str,
+    Matching(r"[A-Za-z0-9][-._A-Za-z0-9]*/[A-Za-z0-9][-._A-Za-z0-9]*", "a Hugging Face model such as Qwen/Qwen2.5-1.5B"),
+]
+VariableName = Annotated[
+    str, Matching(r"[A-Za-z_][A-Za-z0-9_]*", "an environment variable's name: letters, digits and underscores")
+]
 
 
 class Head(Section):
     """The Ray head: CPU only, on the CPU pool; the training's driver runs in it."""
 
     cpu: PositiveCount | None = None
-    """CPUs. Default: the recipe's."""
+    """CPUs. Default: the recipe's (12)."""
     memory: Quantity | None = None
-    """Memory. Default: the recipe's."""
+    """Memory, shared memory included. Default: the recipe's (96Gi)."""
+    shm: Quantity = "16Gi"
+    """Size of /dev/shm."""
 
 
 class Worker(Section):
     """A Ray worker: one a GPU node, with all of its GPUs and NICs."""
 
-    cpu: PositiveCount | None = None
-    """CPUs. Default: 206."""
-    memory: Quantity | None = None
-    """Memory, shared memory included. Default: 2400Gi."""
-    shm: Quantity | None = None
-    """Size of /dev/shm. Default: 240Gi."""
+    cpu: PositiveCount = 206
+    """CPUs."""
+    memory: Quantity = "2400Gi"
+    """Memory, shared memory included."""
+    shm: Quantity = "240Gi"
+    """Size of /dev/shm."""
     privileged: bool = False
-    """Run privileged instead of with IPC_LOCK alone."""
+    """Run privileged instead of with IPC_LOCK alone; RDMA needs no more than IPC_LOCK."""
+
+
+class Preflight(Section):
+    """Checks on every GPU node before Ray starts there: GPUs, driver, RDMA devices, Lustre, all-reduce over all nodes."""
+
+    enabled: bool = False
+    """Run them."""
+    min_bus_gb_per_s: Annotated[int, Field(ge=0, le=2000)] = 200
+    """Least bus bandwidth of the all-reduce between nodes, in GB/s; 0 measures without judging."""
+    timeout_minutes: Annotated[int, Field(ge=5, le=240)] = 30
+    """Minutes after which waiting for the other nodes counts as failure."""
+
+
+class Prefetch(Section):
+    """A Job that downloads the model to Lustre before the training starts, once for all nodes."""
+
+    enabled: bool = False
+    """Run it; the training waits for it."""
+    models: list[ModelName] = []
+    """Further models. The recipe's own is always fetched."""
+    timeout_minutes: Annotated[int, Field(ge=5, le=1440)] = 120
+    """Minutes after which it counts as failed."""
+
+
+class Export(Section):
+    """A last step of the job: the last checkpoint in Hugging Face format, beside it on Lustre."""
+
+    enabled: bool = False
+    """Convert when the training has succeeded."""
 
 
 class WorkloadSpec(Section):
     """The training job."""
 
+    mode: Literal["job", "cluster"] = "job"
+    """job: a RayJob that trains and stops. cluster: a RayCluster that stays, to log in to and start scripts on."""
     name: NamePrefix | None = None
     """Start of the RayJob's name; a hash of the job is added. Default: the recipe's name."""
     recipe: str = "grpo-gemma3-27b-gsm8k"
@@ -44,15 +96,31 @@ class WorkloadSpec(Section):
     """Image, for a mirror; it must hold the release. Default: the release's."""
     nodes: PositiveCount | None = None
     """GPU nodes of the job. Default: the recipe's."""
+    pool: ClusterName | None = None
+    """GPU pool of the job. Default: the first that has enough nodes."""
     overrides: dict[str, Any] = {}
-    """NeMo RL configuration keys and values, nested or dotted, over the recipe's."""
+    """NeMo RL configuration keys and values, nested or dotted, over the recipe's. `+key` adds one that NeMo RL lacks."""
+    environment: dict[VariableName, str] = {}
+    """Environment variables of the head and the workers alike. Never a secret."""
     run: PositiveCount = 1
     """Raise it to start the same job again."""
     submission: Literal["HTTPMode", "K8sJobMode"] = "HTTPMode"
     """How KubeRay hands the job to Ray."""
+    retries: Count = 0
+    """How often a failed job is started anew; it resumes from its last checkpoint."""
     deadline_hours: Annotated[int, Field(ge=1, le=720)] = 24
     """Hours after which the job is stopped."""
+    startup_minutes: Annotated[int, Field(ge=5, le=1440)] = 60
+    """Minutes that the Ray cluster may take to become ready (KubeRay 1.6 and newer)."""
+    keep_minutes: Annotated[int, Field(ge=0, le=10080)] = 10
+    """Minutes that pods are kept after the job has ended, to read their logs."""
     head: Head = Head()
     """Ray head."""
     worker: Worker = Worker()
     """Ray workers."""
+    preflight: Preflight = Preflight()
+    """Checks before the training."""
+    prefetch: Prefetch = Prefetch()
+    """Model download before the training."""
+    export: Export = Export()
+    """Hugging Face format after the training."""

@@ -1,0 +1,145 @@
+"""The kinds of catalog entries, and the check of the ones that users write."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from groundplan.cluster.versions import parse
+from groundplan.findings import GroundplanError
+from groundplan.secrets import mask_secrets
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """The GPU side of a machine type. Memory in GB per GPU; `min_driver` is the NVIDIA driver branch (570 = R570)."""
+
+    accelerator: str
+    count: int
+    memory_gb: int
+    rdma_nics: int
+    tuner: str
+    min_driver: int
+    min_gke: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A Compute Engine machine type. Memory in GiB, local SSDs of 375 GiB each.
+
+    `boot_disks` lists the boot disk types it takes, the default first; empty when that is not known.
+    """
+
+    name: str
+    vcpus: int
+    memory_gib: int
+    local_ssds: int = 0
+    boot_disks: tuple[str, ...] = ()
+    gpu: Gpu | None = None
+
+
+@dataclass(frozen=True)
+class LustreTier:
+    """Capacity limits in GiB of one throughput (MB/s per TiB), with the other steps that some sources give."""
+
+    throughput: int
+    min: int
+    step: int
+    older_max: int
+    coarse_above: int
+    coarse_step: int
+    max: int
+    other_steps: tuple[int, ...] = ()
+
+
+def build_entry(section: str, name: Any, entry: Any, file: str) -> tuple[Any, Any]:
+    """Key and value of an entry. Raises GroundplanError naming file, entry and field when it is wrong."""
+    where = f"catalog file {file}: `{section}.{mask_secrets(str(name))}`"
+    build: Callable[[Any, Any, str], tuple[Any, Any]] = _BUILDERS.get(section, _mapping)
+    return build(name, entry, where)
+
+
+def _machine(name: Any, entry: Any, where: str) -> tuple[str, Machine]:
+    fields = _fields(Machine, entry, where, leave_out="name")
+    if fields.get("gpu") is not None:
+        gpu = _fields(Gpu, fields["gpu"], f"{where} gpu")
+        _version(gpu["min_gke"], f"{where} gpu `min_gke`")
+        fields["gpu"] = Gpu(**gpu)
+    return str(name), Machine(name=str(name), **fields)
+
+
+def _tier(name: Any, entry: Any, where: str) -> tuple[int, LustreTier]:
+    if not str(name).isdecimal():
+        raise GroundplanError(f"{where}: a tier's name must be its throughput in MB/s per TiB, such as 500")
+    fields = _fields(LustreTier, entry, where, leave_out="throughput")
+    return int(name), LustreTier(throughput=int(name), **fields)
+
+
+def _floor(name: Any, entry: Any, where: str) -> tuple[str, str]:
+    _version(entry, where)
+    return str(name), str(entry)
+
+
+def _mapping(name: Any, entry: Any, where: str) -> tuple[str, dict[str, Any]]:
+    if not isinstance(entry, dict):
+        raise GroundplanError(f"{where} must be a mapping of fields ({{}} for none)")
+    return str(name), entry
+
+
+_BUILDERS: dict[str, Callable[[Any, Any, str], tuple[Any, Any]]] = {
+    "machines": _machine,
+    "tiers": _tier,
+    "gke": _floor,
+}
+
+
+def _version(value: Any, where: str) -> None:
+    try:
+        parse(value if isinstance(value, str) else "")
+    except ValueError:
+        raise GroundplanError(f'{where} must be a GKE version in quotes, such as "1.33.2-gke.1111000"') from None
+
+
+def _fields(kind: type, entry: Any, where: str, leave_out: str = "") -> dict[str, Any]:
+    """The fields of `entry` as `kind` takes them: none unknown, none missing, each of its type."""
+    if not isinstance(entry, dict):
+        raise GroundplanError(f"{where} must be a mapping of fields")
+    known = {f.name: f for f in dataclasses.fields(kind) if f.name != leave_out}
+    fields = {}
+    for key, value in entry.items():
+        if key in ("source", "date"):
+            continue
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(known)}"
+            raise GroundplanError(f"{where}: unknown field `{mask_secrets(str(key))}`; {hint}")
+        fields[key] = _typed(str(known[key].type), value, f"{where} `{key}`", least=0 if key in _MAY_BE_NONE else 1)
+    missing = [f.name for f in known.values() if f.default is dataclasses.MISSING and f.name not in fields]
+    if missing:
+        raise GroundplanError(f"{where}: `{'`, `'.join(missing)}` missing")
+    return fields
+
+
+#: Counts that a machine may have none of.
+_MAY_BE_NONE = ("local_ssds", "rdma_nics")
+
+
+def _typed(kind: str, value: Any, where: str, least: int = 1) -> Any:
+    """`value` as a field of the annotation `kind`."""
+    if kind == "int":
+        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+            return value
+        raise GroundplanError(f"{where} must be a whole number of at least {least}")
+    if kind == "str":
+        if isinstance(value, str):
+            return value
+        raise GroundplanError(f"{where} must be text")
+    if kind.startswith("tuple"):
+        inner = "int" if "int" in kind else "str"
+        if not isinstance(value, list):
+            raise GroundplanError(f"{where} must be a list")
+        return tuple(_typed(inner, item, where) for item in value)
+    return value

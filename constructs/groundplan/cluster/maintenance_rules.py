@@ -1,0 +1,157 @@
+"""What can be wrong with the maintenance window and exclusions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from groundplan.cluster.maintenance import RecurrenceError, least_occurrences, moment
+from groundplan.findings import Problem, ProfilePath, Severity, dotted, rule
+from groundplan.site import Site
+
+_MAINTENANCE: ProfilePath = ("cluster", "maintenance")
+_WINDOW: ProfilePath = (*_MAINTENANCE, "window")
+
+_LEAST_WINDOW = timedelta(hours=4)
+
+#: Hours of window that GKE demands, and the days within which: two ages of its page.
+_LEAST_HOURS = 48
+_OLDER_DAYS, _NEWER_DAYS = 32, 92
+
+#: Longest exclusion in days by scope, and the most exclusions.
+_LONGEST = {"NO_UPGRADES": 30, "NO_MINOR_UPGRADES": 180, "NO_MINOR_OR_NODE_UPGRADES": 180}
+_MOST_NO_UPGRADES, _MOST_EXCLUSIONS = 3, 20
+
+
+@rule("maintenance-dates")
+def maintenance_dates(site: Site) -> Iterator[Problem]:
+    """A time of the maintenance window or of an exclusion is no real date, or ends before it starts.
+
+    Source: RFC 3339; GKE API, MaintenancePolicy.
+
+    Mend: real times, the end after the start.
+    """
+    spec = site.profile.cluster.maintenance
+    entries = [(_WINDOW, spec.window.start, spec.window.end)]
+    entries += [((*_MAINTENANCE, "exclusions", n), e.start, e.end) for n, e in enumerate(spec.exclusions)]
+    for path, start, end in entries:
+        first, last = moment(start), moment(end)
+        for name, text, value in (("start", start, first), ("end", end, last)):
+            if value is None:
+                yield Problem((*path, name), f"`{dotted((*path, name))}` {text} is no date of any calendar", "correct the day")
+        if first and last and last <= first:
+            yield Problem((*path, "end"), f"`{dotted((*path, 'end'))}` {end} is not after its start {start}", "correct one of the two")
+
+
+@rule("maintenance-window-short")
+def maintenance_window_short(site: Site) -> Iterator[Problem]:
+    """The maintenance window leaves GKE too little time.
+
+    An occurrence counts from four hours on, and GKE wants 48 hours of them within 92 days (its older page: within 32
+    days; between the two this is a warning). A recurrence that GKE does not understand is refused too.
+
+    Source: GKE documentation, "Maintenance windows and exclusions" and "Configure maintenance windows" (two ages).
+
+    Mend: longer or more occurrences, e.g. six hours on Saturdays and Sundays.
+    """
+    window = site.profile.cluster.maintenance.window
+    start, end = moment(window.start), moment(window.end)
+    if not start or not end or end <= start:
+        return
+    length = end - start
+    if length < _LEAST_WINDOW:
+        hours = length / timedelta(hours=1)
+        yield Problem(
+            (*_WINDOW, "end"),
+            f"`cluster.maintenance.window` lasts {hours:g} hours; GKE counts occurrences from 4 hours on",
+            "move `end` or `start`",
+        )
+        return
+    path = (*_WINDOW, "recurrence")
+    try:
+        found = {days: least_occurrences(window.recurrence, start.date(), days) for days in (_OLDER_DAYS, _NEWER_DAYS)}
+    except RecurrenceError as error:
+        yield Problem(path, f"`cluster.maintenance.window.recurrence`: {error}", "e.g. FREQ=WEEKLY;BYDAY=SA,SU")
+        return
+    hours_by_days = {days: count * (length / timedelta(hours=1)) for days, count in found.items()}
+    for days, severity in ((_NEWER_DAYS, Severity.ERROR), (_OLDER_DAYS, Severity.WARNING)):
+        if hours_by_days[days] < _LEAST_HOURS:
+            yield Problem(
+                path,
+                f"`cluster.maintenance.window` gives {hours_by_days[days]:g} hours in {days} days; GKE wants {_LEAST_HOURS}",
+                "let it recur more often, or last longer",
+                severity,
+            )
+            return
+
+
+@rule("exclusion-long")
+def exclusion_long(site: Site) -> Iterator[Problem]:
+    """A maintenance exclusion lasts longer than its scope allows.
+
+    NO_UPGRADES may last 30 days; NO_MINOR_UPGRADES and NO_MINOR_OR_NODE_UPGRADES 180 days.
+
+    Source: GKE documentation, "Maintenance windows and exclusions", scope of maintenance to exclude.
+
+    Mend: an earlier end, or a scope that lets patches through.
+    """
+    for index, entry in enumerate(site.profile.cluster.maintenance.exclusions):
+        start, end = moment(entry.start), moment(entry.end)
+        most = _LONGEST[entry.scope]
+        if start and end and end - start > timedelta(days=most):
+            days = (end - start) / timedelta(days=1)
+            yield Problem(
+                (*_MAINTENANCE, "exclusions", index, "end"),
+                f"exclusion {entry.name} lasts {days:.4g} days; {entry.scope} may last {most}",
+                f"end it by {start + timedelta(days=most):%Y-%m-%dT%H:%M:%SZ}"
+                + (", or use NO_MINOR_OR_NODE_UPGRADES" if entry.scope == "NO_UPGRADES" else ""),
+            )
+
+
+@rule("exclusion-count")
+def exclusion_count(site: Site) -> Iterator[Problem]:
+    """There are more maintenance exclusions than a cluster takes, or two of one name.
+
+    A cluster takes 20, of which three may have scope NO_UPGRADES; their names are its keys.
+
+    Source: GKE documentation, "Maintenance windows and exclusions", limitations.
+
+    Mend: remove those that have passed; give each a name of its own.
+    """
+    entries = site.profile.cluster.maintenance.exclusions
+    full = sum(entry.scope == "NO_UPGRADES" for entry in entries)
+    for count, most, what in ((full, _MOST_NO_UPGRADES, "NO_UPGRADES exclusions"), (len(entries), _MOST_EXCLUSIONS, "exclusions")):
+        if count > most:
+            yield Problem(
+                (*_MAINTENANCE, "exclusions"),
+                f"{count} {what} are more than {most}, the most a cluster takes",
+                "remove those that have passed",
+            )
+    seen: set[str] = set()
+    for index, entry in enumerate(entries):
+        if entry.name in seen:
+            path = (*_MAINTENANCE, "exclusions", index, "name")
+            yield Problem(path, f"two exclusions are called {entry.name}", "give each a name of its own")
+        seen.add(entry.name)
+
+
+@rule("exclusion-expired")
+def exclusion_expired(site: Site) -> Iterator[Problem]:
+    """A maintenance exclusion has ended before the date given by --as-of.
+
+    An exclusion that has passed protects nothing while it looks as if it did (xpk ships one), and GKE refuses to create
+    a cluster with it. Judged against `--as-of` alone and never against the clock, so that the same profile gives the same
+    findings on any day.
+
+    Mend: remove it, or move its end.
+    """
+    if site.as_of is None:
+        return
+    for index, entry in enumerate(site.profile.cluster.maintenance.exclusions):
+        end = moment(entry.end)
+        if end and end.date() < site.as_of:
+            yield Problem(
+                (*_MAINTENANCE, "exclusions", index, "end"),
+                f"exclusion {entry.name} ended on {entry.end[:10]}, before {site.as_of}",
+                "remove it, or move its end",
+            )

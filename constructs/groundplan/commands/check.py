@@ -1,0 +1,87 @@
+"""``groundplan check``: say everything that is wrong with profiles."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from groundplan.checks import Checked, check_files, has_errors
+from groundplan.settings import default_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _day(context: click.Context, parameter: click.Parameter, value: str | None) -> date | None:
+    try:
+        return date.fromisoformat(value) if value else None
+    except ValueError:
+        raise click.BadParameter(f"{value} is not a day such as 2026-12-01") from None
+
+
+@click.command()
+@click.argument("profiles", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    default="text",
+    show_default=True,
+    help="How findings are printed: for people, for programs, as annotations of a pull request, for code scanning.",
+)
+@click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
+@click.option("--as-of", callback=_day, metavar="DATE", help="Judge what expires by this day; without it nothing expires.")
+def check(profiles: tuple[Path, ...], format_: str, strict: bool, as_of: date | None) -> None:
+    """Say everything that is wrong with PROFILES, and exit 1 if that is more than warnings.
+
+    Each profile is checked on its own; several also against one another, for clashes between sites of one project or
+    network. Without PROFILES, the one that GROUNDPLAN_PROFILE or the `profile` context of cdktf.json names is taken.
+
+    A rule can be ignored in the profile: `ignore: [{rule: RULE, reason: why}]`. It stays in the report.
+
+    \b
+    groundplan check profiles/nemo-rl-b200.yaml
+    groundplan check profiles/*.yaml --strict
+    groundplan check profiles/*.yaml --format sarif > groundplan.sarif
+    """
+    files = list(dict.fromkeys(profiles or (default_profile(),)))
+    results = check_files(files, as_of)
+    _printer(format_)(results)
+    findings = [finding for result in results for finding in result.findings]
+    if has_errors(findings, strict=strict):
+        sys.exit(1)
+
+
+def _printer(format_: str) -> Callable[[Sequence[Checked]], None]:
+    if format_ == "text":
+        return _print_text
+    from groundplan import reports  # only for programs' formats
+
+    write = {"json": reports.as_json, "github": reports.as_github, "sarif": reports.as_sarif}[format_]
+
+    def printer(results: Sequence[Checked]) -> None:
+        text = write(results)
+        if text:
+            click.echo(text)
+
+    return printer
+
+
+def _print_text(results: Sequence[Checked]) -> None:
+    from groundplan.presentation import format_finding, summary
+
+    for result in results:
+        for finding in result.findings:
+            click.echo(format_finding(finding) + "\n")
+    findings = [finding for result in results for finding in result.findings]
+    if findings and len(results) > 1:
+        for result in results:
+            click.echo(f"{result.file}: {summary(result.findings)}")
+    what = results[0].file if len(results) == 1 else f"{len(results)} profiles"
+    ok = "" if has_errors(findings) else "ok, "
+    click.echo(f"{what}: {ok}{summary(findings)}")

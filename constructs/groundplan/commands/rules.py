@@ -1,0 +1,77 @@
+"""``groundplan rules`` and ``groundplan explain``: what is checked, and why."""
+
+from __future__ import annotations
+
+import difflib
+import json
+
+import click
+
+import groundplan.checks  # noqa: F401  (registers the rules)
+from groundplan.findings import RULES, Rule
+
+
+def by_topic() -> dict[str, list[Rule]]:
+    """Rules by the part of the site that they are about, in order of registration."""
+    topics: dict[str, list[Rule]] = {}
+    for entry in RULES.values():
+        topics.setdefault(entry.topic, []).append(entry)
+    return topics
+
+
+def rules_markdown() -> str:
+    """The docs page of all rules, made from their docstrings."""
+    lines = [
+        "# Rules",
+        "",
+        "What `groundplan check` says, by the part of the site it is about. This page is made from the rules' docstrings",
+        "(`scripts/docs-rules`); `groundplan explain RULE` prints one of them.",
+        "",
+        "An error refuses the profile. A warning is printed, and refuses it under `--strict`. Some rules warn where sources",
+        "disagree and refuse where they agree. A profile can ignore a rule, with a reason that stands in every report:",
+        "",
+        "```yaml",
+        "ignore:",
+        "  - rule: nat-off",
+        "    reason: images and models come from a mirror in the VPC",
+        "```",
+    ]
+    for topic, entries in by_topic().items():
+        lines += ["", f"## {topic}"]
+        for entry in entries:
+            lines += ["", f"### {entry.slug}", "", f"*{entry.severity}*", "", entry.documentation]
+    return "\n".join(lines) + "\n"
+
+
+@click.command()
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How.")
+@click.option("--markdown", is_flag=True, help="Print the whole documentation of all rules as Markdown.")
+def rules(format_: str, markdown: bool) -> None:
+    """List the rules by the part of the site that they are about."""
+    if markdown:
+        click.echo(rules_markdown(), nl=False)
+    elif format_ == "json":
+        entries = [
+            {"rule": r.slug, "severity": str(r.severity), "topic": r.topic, "summary": r.summary} for r in RULES.values()
+        ]
+        click.echo(json.dumps(entries, indent=2))
+    else:
+        width = max(map(len, RULES))
+        for topic, entries in by_topic().items():
+            click.echo(click.style(topic, bold=True))
+            for entry in entries:
+                click.echo(f"  {entry.slug:{width}}  {entry.severity:7}  {entry.summary}")
+        click.echo(f"\n{len(RULES)} rules; `groundplan explain RULE` says why, with the source and the mend")
+
+
+@click.command()
+@click.argument("rule")
+def explain(rule: str) -> None:
+    """Say what RULE checks, why, by which source, and how to mend what it finds."""
+    entry = RULES.get(rule)
+    if entry is None:
+        near = difflib.get_close_matches(rule, RULES, n=1, cutoff=0.4)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise click.UsageError(f"there is no rule {rule}{hint} `groundplan rules` lists them")
+    click.echo(f"{click.style(entry.slug, bold=True)} ({entry.severity}, {entry.topic})\n")
+    click.echo(entry.documentation)

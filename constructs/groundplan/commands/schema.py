@@ -1,0 +1,51 @@
+"""``groundplan schema``: the profile's JSON Schema, for editors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from groundplan.commands.reference import reference_text
+from groundplan.findings import GroundplanError
+from groundplan.profile import Profile
+
+
+def profile_schema() -> dict[str, Any]:
+    """The JSON Schema of a profile, as yaml-language-server and other editors read it."""
+    schema = Profile.model_json_schema(mode="validation")
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "groundplan profile"
+    # A reservation may be written as its name alone.
+    reservation = schema["$defs"]["Reservation"]
+    name = {"type": "string", "pattern": reservation["properties"]["name"]["pattern"], "description": "Its name."}
+    schema["$defs"]["Reservation"] = {"anyOf": [name, reservation]}
+    return schema
+
+
+def schema_text() -> str:
+    """The schema as a file holds it."""
+    return json.dumps(profile_schema(), indent=2, sort_keys=True, default=str) + "\n"
+
+
+@click.command()
+@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.option("--markdown", is_flag=True, help="The profile reference for people instead (docs/profile.md).")
+def schema(out: Path | None, markdown: bool) -> None:
+    """Print the JSON Schema of profiles.
+
+    Editors use it through the first line of a profile:
+
+    \b
+    # yaml-language-server: $schema=profile.schema.json
+    """
+    text = reference_text() if markdown else schema_text()
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        out.write_text(text, "utf-8")
+    except OSError as error:
+        raise GroundplanError(f"cannot write {out}: {error.strerror}") from None

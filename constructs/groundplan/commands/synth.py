@@ -1,0 +1,76 @@
+"""``groundplan synth``: write the Terraform of a site."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from groundplan.presentation import format_finding
+from groundplan.settings import default_profile
+
+if TYPE_CHECKING:
+    from groundplan.synthesis.app import Output
+
+
+@click.command()
+@click.argument("profile", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("cdktf.out"),
+    show_default=True,
+    help="Folder to write to.",
+)
+@click.option("--strict", is_flag=True, help="Refuse the profile on warnings too.")
+@click.option("--check", "compare", is_flag=True, help="Write nothing; exit 1 unless OUT already holds exactly this.")
+@click.option("-q", "--quiet", is_flag=True, help="Print errors and warnings only.")
+def synth(profile: Path | None, out: Path, strict: bool, compare: bool, quiet: bool) -> None:
+    """Write the six Terraform stacks of PROFILE, its run-book and its job.
+
+    Without PROFILE, the one that GROUNDPLAN_PROFILE or the `profile` context of cdktf.json names is taken. Nothing is
+    written when a rule refuses the profile.
+
+    \b
+    groundplan synth profiles/nemo-rl-b200.yaml
+    groundplan synth profiles/nemo-rl-b200.yaml -o site --check
+    """
+    from groundplan.synthesis.app import synthesize
+    from groundplan.synthesis.compare import differences
+
+    started = time.perf_counter()
+    profile = profile or default_profile()
+    if compare:
+        changed = differences(profile, out, strict=strict)
+        for line in changed:
+            click.echo(line, err=True)
+        if changed:
+            raise click.ClickException(f"{out} is not what {profile} gives; run groundplan synth {profile} -o {out}")
+        if not quiet:
+            click.echo(f"{out} is exactly what {profile} gives")
+        return
+    output = synthesize(profile, out, strict=strict)
+    for finding in output.warnings:
+        click.echo(format_finding(finding) + "\n", err=True)
+    if not quiet:
+        _report(output, out, time.perf_counter() - started)
+
+
+def _report(output: Output, out: Path, seconds: float) -> None:
+    width = max(len(stack.name) for stack in output.stacks)
+    click.echo(f"{'stack':{width}}  resources  file")
+    for stack in output.stacks:
+        click.echo(f"{stack.name:{width}}  {stack.count:9}  {os.path.relpath(stack.file)}")
+    total = sum(stack.count for stack in output.stacks)
+    click.echo(f"\n{total} resources in {len(output.stacks)} stacks, {seconds:.1f} s")
+    first = os.path.relpath(output.stacks[0].file.parent)
+    click.echo(
+        "\nNext:\n"
+        f"  less {out / 'runbook.md'}    the order, day-2 work, and how to destroy\n"
+        f"  terraform -chdir={first} init\n"
+        f"  terraform -chdir={first} plan"
+    )

@@ -1,0 +1,272 @@
+"""What can be wrong with the fabric and the GPU pools: machine, place, networks."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from groundplan.findings import Problem, ProfilePath, Severity, rule
+from groundplan.gpu.plan import GPU_TAINT, PoolPlan
+from groundplan.site import Site
+
+#: Suffix of the profile whose NICs A3 Ultra and A4 have; bare metal and Falcon (H4D) have their own.
+_ROCE = "-vpc-roce"
+
+_ROCE_MTU = 8896
+
+
+def pool_path(pool: PoolPlan, *keys: str) -> ProfilePath:
+    """A place in a pool of the profile."""
+    return ("gpu", "pools", pool.index, *keys)
+
+
+@rule("gpu-machine")
+def gpu_machine(site: Site) -> Iterator[Problem]:
+    """A GPU pool's machine type is not in the catalog, or has no GPUs.
+
+    Everything about the pool follows from the machine type: accelerator, GPUs, RDMA NICs, local SSDs, boot disk. A type
+    that the catalog does not know cannot be planned.
+
+    Source: catalog (`groundplan catalog machines`).
+
+    Mend: a4-highgpu-8g or a3-ultragpu-8g, or an entry in a catalog file of your own.
+    """
+    for pool in site.pools:
+        name = pool.spec.machine_type
+        if pool.machine and pool.machine.gpu:
+            continue
+        known = [machine for machine, entry in site.catalog.machines.items() if entry.gpu]
+        near = difflib.get_close_matches(name, known, n=1)
+        what = "has no GPUs" if pool.machine else "is not in the catalog"
+        yield Problem(
+            pool_path(pool, "machine_type"),
+            f"`gpu.pools[{pool.index}].machine_type` {name} {what}",
+            f"did you mean {near[0]}?" if near else f"use {' or '.join(known)}, or add it to a catalog file of your own",
+        )
+
+
+@rule("accelerator-machine")
+def accelerator_machine(site: Site) -> Iterator[Problem]:
+    """The accelerator named is not the one that the machine type has.
+
+    GKE refuses the pair; worse, selectors and the NCCL tuner would follow the wrong one.
+
+    Source: catalog machines; Compute Engine, "Accelerator-optimized machine family".
+
+    Mend: leave `accelerator` out: the machine type decides it.
+    """
+    for pool in site.pools:
+        gpu = pool.machine.gpu if pool.machine else None
+        if gpu and pool.accelerator != gpu.accelerator:
+            yield Problem(
+                pool_path(pool, "accelerator"),
+                f"`gpu.pools[{pool.index}].accelerator` {pool.accelerator} is not what {pool.spec.machine_type} has, "
+                f"{gpu.accelerator}",
+                "leave `accelerator` out",
+            )
+
+
+@rule("gpu-disk-type")
+def gpu_disk_type(site: Site) -> Iterator[Problem]:
+    """A GPU pool's machine type does not take its boot disk type.
+
+    A4 and A3 Ultra boot from Hyperdisk Balanced alone.
+
+    Source: catalog machines, `boot_disks`.
+
+    Mend: leave `boot_disk.type` out.
+    """
+    for pool in site.pools:
+        disks = pool.machine.boot_disks if pool.machine and pool.machine.gpu else ()
+        if disks and pool.boot_disk_type not in disks:
+            yield Problem(
+                pool_path(pool, "boot_disk", "type"),
+                f"`gpu.pools[{pool.index}].boot_disk.type` {pool.boot_disk_type} cannot boot {pool.spec.machine_type}",
+                f"leave it out, or use {' or '.join(disks)}",
+            )
+
+
+@rule("local-ssds")
+def local_ssds(site: Site) -> Iterator[Problem]:
+    """The number of local SSDs is not the machine type's.
+
+    Local SSDs come with the machine: all of them, or (0) none for ephemeral storage. Another number is refused by the
+    API.
+
+    Source: catalog machines, `local_ssds`; GKE, "Local SSD", third-generation machine series.
+
+    Mend: leave `local_ssds` out.
+    """
+    for pool in site.pools:
+        if pool.machine and pool.machine.gpu and pool.local_ssds not in (0, pool.machine.local_ssds):
+            yield Problem(
+                pool_path(pool, "local_ssds"),
+                f"`gpu.pools[{pool.index}].local_ssds` {pool.local_ssds}: {pool.spec.machine_type} has "
+                f"{pool.machine.local_ssds}, all or none",
+                f"leave it out (all {pool.machine.local_ssds}), or set 0",
+            )
+
+
+@rule("zone-region")
+def zone_region(site: Site) -> Iterator[Problem]:
+    """The region is not that of the zone.
+
+    Cluster and subnetworks stand in the region, nodes in the zone; when only one of the two is edited, the pool fails
+    after everything else was made.
+
+    Source: cluster-toolkit, docs/blueprint-validation.md (test_zone_in_region).
+
+    Mend: leave `region` out: it follows from the zone.
+    """
+    region = site.profile.zone.rpartition("-")[0]
+    if site.region != region:
+        yield Problem(
+            ("region",),
+            f"`region` {site.region} is not the region of `zone` {site.zone}, {region}",
+            "leave `region` out, or correct the zone",
+        )
+
+
+@rule("pool-zone-region")
+def pool_zone_region(site: Site) -> Iterator[Problem]:
+    """A GPU pool's zone is in another region than the cluster.
+
+    Mend: a zone of the cluster's region; leave `zone` out for the site's own.
+    """
+    for pool in site.pools:
+        if pool.spec.zone and pool.zone.rpartition("-")[0] != site.region:
+            yield Problem(
+                pool_path(pool, "zone"),
+                f"`gpu.pools[{pool.index}].zone` {pool.zone} is not in the cluster's region {site.region}",
+                "leave `zone` out, or make a site of its own for the other region",
+            )
+
+
+@rule("roce-zone")
+def roce_zone(site: Site) -> Iterator[Problem]:
+    """A GPU pool stands in another zone than the RoCE network.
+
+    A RoCE network profile is of one zone, and only machines of that zone can attach to the network
+    (terraform-provider-google-beta#10140). So all GPU pools of a site stand in one zone.
+
+    Source: VPC documentation, "RDMA network profiles".
+
+    Mend: the same zone for all; a pool in another zone is a site of its own.
+    """
+    fabric = site.fabric
+    known = not fabric.rdma_exists or "network_profile" in site.profile.gpu.rdma.model_fields_set
+    zone = fabric.network_profile.partition("-vpc-")[0] if known else site.pools[0].zone
+    for pool in site.pools:
+        if pool.zone != zone:
+            where = f"the RoCE network {fabric.rdma_vpc} is of zone {zone}" if known else f"another pool stands in {zone}"
+            yield Problem(
+                pool_path(pool, "zone") if pool.spec.zone else ("gpu", "rdma", "network_profile"),
+                f"GPU pool {pool.name} stands in {pool.zone}, and {where}",
+                "use one zone for all GPU pools and the network profile; leave both out for the site's own",
+            )
+
+
+@rule("roce-profile")
+def roce_profile(site: Site) -> Iterator[Problem]:
+    """The network profile is not a RoCE profile for virtual machines.
+
+    A3 Ultra and A4 attach their RDMA NICs to `<zone>-vpc-roce` only. `<zone>-vpc-roce-metal` is for bare metal,
+    `<zone>-vpc-falcon` for H4D.
+
+    Source: VPC documentation, "RDMA network profiles".
+
+    Mend: leave `network_profile` out.
+    """
+    profile = site.fabric.network_profile
+    if not profile.endswith(_ROCE):
+        yield Problem(
+            ("gpu", "rdma", "network_profile"),
+            f"`gpu.rdma.network_profile` {profile} is no <zone>{_ROCE} profile",
+            f"leave it out (then it is {site.zone}{_ROCE})",
+        )
+
+
+@rule("roce-mtu")
+def roce_mtu(site: Site) -> Iterator[Problem]:
+    """The RoCE network's MTU is not 8896.
+
+    Smaller packets cost throughput on every collective, and the MTU of a network cannot be changed while nodes use it.
+
+    Source: VPC documentation, "RDMA network profiles"; cluster-toolkit, modules/network/gpu-rdma-vpc.
+
+    Mend: leave `mtu` out.
+    """
+    if not site.fabric.rdma_exists and site.fabric.rdma_mtu != _ROCE_MTU:
+        yield Problem(
+            ("gpu", "rdma", "mtu"),
+            f"`gpu.rdma.mtu` {site.fabric.rdma_mtu} is not {_ROCE_MTU}, the MTU of RoCE networks",
+            "leave it out",
+        )
+
+
+@rule("rdma-subnetworks")
+def rdma_subnetworks(site: Site) -> Iterator[Problem]:
+    """There is not one RDMA subnetwork for each RDMA NIC.
+
+    A4 and A3 Ultra have eight; pool, Network objects and pod annotations all count them off in order, and a NIC without
+    a network stays down.
+
+    Source: catalog machines, `rdma_nics`; GKE, "Create a custom AI-optimized cluster".
+
+    Mend: as many ranges (or existing subnetworks, each once) as RDMA NICs.
+    """
+    spec = site.profile.gpu.rdma
+    path: ProfilePath = ("gpu", "rdma", "existing", "subnetworks") if spec.existing else ("gpu", "rdma", "cidrs")
+    names = site.fabric.rdma_subnetworks
+    wanted = {pool.machine.gpu.rdma_nics for pool in site.pools if pool.machine and pool.machine.gpu}
+    for nics in sorted(wanted - {len(names)}):
+        machine = next(p.spec.machine_type for p in site.pools if p.machine and p.machine.gpu and p.machine.gpu.rdma_nics == nics)
+        yield Problem(path, f"there are {len(names)} RDMA subnetworks; {machine} has {nics} RDMA NICs", f"give {nics}")
+    if spec.existing and len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        yield Problem(path, f"the RDMA subnetwork {twice} stands twice", "give each NIC a subnetwork of its own")
+    if spec.existing and "cidrs" in spec.model_fields_set and len(spec.cidrs) != len(names):
+        yield Problem(
+            ("gpu", "rdma", "cidrs"),
+            f"there are {len(spec.cidrs)} ranges for {len(names)} existing RDMA subnetworks",
+            "give the range of each, in the same order",
+        )
+
+
+@rule("taint-repeated")
+def taint_repeated(site: Site) -> Iterator[Problem]:
+    """A taint stands twice on a pool, once perhaps by GKE itself.
+
+    GKE puts nvidia.com/gpu=present:NoSchedule on GPU nodes, and groundplan writes it out; the API refuses two taints of
+    one key and effect.
+
+    Source: Kubernetes API, node taints; GKE, "About GPUs".
+
+    Mend: remove the second.
+    """
+    for pool in site.pools:
+        seen = {(GPU_TAINT, "NO_SCHEDULE")}
+        for index, taint in enumerate(pool.spec.taints):
+            if (taint.key, taint.effect) in seen:
+                path = ("gpu", "pools", pool.index, "taints", index)
+                own = " by GKE" if taint.key == GPU_TAINT else ""
+                yield Problem(path, f"the taint {taint.key}:{taint.effect} is there already{own}", "remove it")
+            seen.add((taint.key, taint.effect))
+
+
+@rule("zone-apart", Severity.WARNING)
+def zone_apart(site: Site) -> Iterator[Problem]:
+    """GPU nodes and the site's zone are apart.
+
+    The CPU pool with the Ray head, and by default Lustre, stand in the site's zone. Traffic between zones is slower and
+    is charged.
+
+    Mend: the zone of the GPU pools as the site's `zone`.
+    """
+    for pool in site.pools:
+        if pool.zone != site.zone and pool.zone.rpartition("-")[0] == site.region:
+            yield Problem(
+                pool_path(pool, "zone"),
+                f"GPU pool {pool.name} stands in {pool.zone}, the CPU pool in {site.zone}",
+                f"set `zone: {pool.zone}`, if the reservation is there",
+            )

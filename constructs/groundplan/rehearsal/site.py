@@ -1,0 +1,94 @@
+"""A synth output as a rehearsal reads it: its stacks in order, and what they will make."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from groundplan.findings import GroundplanError
+from groundplan.rehearsal.schemas import PROVIDERS, TypeKey
+from groundplan.rehearsal.terraform import resources, type_keys
+
+#: The order of a site. Stacks of other names come last, by name.
+ORDER = ("network", "storage", "cluster", "gpu", "platform", "workload")
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One Terraform root: `name` is its folder's (``<site>-<stack>``), `kind` the last part of it."""
+
+    name: str
+    kind: str
+    folder: Path
+    configuration: dict[str, Any]
+
+    @property
+    def unknown_providers(self) -> list[str]:
+        """Providers that have no simulation."""
+        required = self.configuration.get("terraform", {}).get("required_providers", {})
+        used = {str(spec.get("source", name)) for name, spec in required.items() if isinstance(spec, dict)}
+        return sorted(used - {f"hashicorp/{name}" for name in PROVIDERS})
+
+
+class NoStacks(GroundplanError):
+    """The folder is no synth output."""
+
+
+def read_stacks(synth_output: Path) -> list[Stack]:
+    """The stacks of a synth output in the order they are applied. Raises NoStacks."""
+    found = []
+    for file in sorted((synth_output / "stacks").glob("*/cdk.tf.json")):
+        name = file.parent.name
+        kind = next((each for each in ORDER if name == each or name.endswith(f"-{each}")), name)
+        try:
+            configuration = json.loads(file.read_text("utf-8"))
+        except ValueError as problem:
+            raise NoStacks(f"{file}: not JSON: {problem}") from None
+        found.append(Stack(name, kind, file.parent, configuration))
+    if not found:
+        raise NoStacks(f"{synth_output} holds no stacks/*/cdk.tf.json: is it the output folder of groundplan synth?")
+    return sorted(found, key=lambda stack: (ORDER.index(stack.kind) if stack.kind in ORDER else len(ORDER), stack.name))
+
+
+def keys_of(stacks: Iterable[Stack]) -> set[TypeKey]:
+    """The schemas that the stacks need."""
+    found: set[TypeKey] = set()
+    for stack in stacks:
+        found |= type_keys(stack.configuration)
+    return found
+
+
+def names_made(stacks: Iterable[Stack]) -> set[tuple[str, str]]:
+    """(type, literal name) of everything the stacks make."""
+    found = set()
+    for stack in stacks:
+        for kind, _, body in resources(stack.configuration):
+            for key in ("name", "instance_id", "account_id", "secret_id"):
+                if isinstance(value := body.get(key), str) and "${" not in value:
+                    found.add((kind, value))
+    return found
+
+
+def protected(stack: Stack, state: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Overrides that lift protection from destroy: type -> name -> arguments. Empty when nothing is protected."""
+    lifted: dict[str, dict[str, Any]] = {}
+    held = {
+        (each["type"], each["name"])
+        for each in state.get("resources", [])
+        for instance in each.get("instances", [])
+        if (instance.get("attributes") or {}).get("deletion_protection") is True
+    }
+    for kind, name, body in resources(stack.configuration):
+        override: dict[str, Any] = {}
+        if (kind, name) in held:
+            override["deletion_protection"] = False
+        lifecycle = body.get("lifecycle") or {}
+        lifecycle = lifecycle[0] if isinstance(lifecycle, list) else lifecycle
+        if lifecycle.get("prevent_destroy"):
+            override["lifecycle"] = {"prevent_destroy": False}
+        if override:
+            lifted.setdefault(kind, {})[name] = override
+    return lifted

@@ -1,0 +1,29 @@
+"""Which profile is meant when none is named: ``GROUNDPLAN_PROFILE``, else the ``profile`` context of ``cdktf.json``."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from groundplan.findings import GroundplanError
+
+PROFILE_VARIABLE = "GROUNDPLAN_PROFILE"
+
+
+def default_profile(folder: Path = Path()) -> Path:
+    """The profile that the environment or `folder`'s cdktf.json names. Raises GroundplanError when neither does."""
+    named = os.environ.get(PROFILE_VARIABLE)
+    if named:
+        return Path(named)
+    file = folder / "cdktf.json"
+    try:
+        context = json.loads(file.read_text("utf-8")).get("context", {})
+        named = context.get("profile")
+    except (OSError, ValueError, AttributeError):
+        named = None
+    if not named:
+        raise GroundplanError(
+            f"no profile named; give one as argument, set {PROFILE_VARIABLE}, or set `context.profile` in cdktf.json"
+        )
+    return folder / str(named)

@@ -1,0 +1,62 @@
+"""The environment of head and workers: one list for both.
+
+NeMo RL copies every variable of the driver, which runs on the head, into every worker's runtime environment, where it wins
+over the worker pod's own (measured; nemo_rl/distributed/virtual_cluster.py). So a variable that is right for the workers
+must stand on the head too, and nothing may go through ``runtimeEnvYAML``: a key on both sides stops ``ray.init``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groundplan.catalog import Machine, shipped
+from groundplan.workload.config import Config
+from groundplan.workload.nemo_rl import Release
+
+if TYPE_CHECKING:
+    from groundplan.workload.job import JobPlan
+
+#: Libraries that the node brings: the gIB plugin, the driver. After the image's own, which must not be shadowed.
+NODE_LIBRARIES = ("/usr/local/gib/lib64", "/usr/local/nvidia/lib64")
+
+TUNER_FOLDER = "/usr/local/gib/configs"
+
+#: Set by groundplan from other keys of the profile; a value of the user's would contradict one of them.
+MANAGED = ("LD_LIBRARY_PATH", "NCCL_TUNER_CONFIG_PATH", "NRL_MEGATRON_CHECKPOINT_DIR", "RAY_ADDRESS", "HF_HOME")
+
+
+def environment_of(release: Release, machine: Machine | None, config: Config, mount_path: str) -> dict[str, str]:
+    """Plain variables by name, in the order in which they are written."""
+    values = {
+        # Models, data sets and tokenizers are downloaded once, for all nodes and all later jobs.
+        "HF_HOME": f"{mount_path}/huggingface",
+        "LD_LIBRARY_PATH": ":".join((*release.libraries, *NODE_LIBRARIES)),
+        **release.environment,
+        # Ray would kill workers when the node's memory, not the pod's, looks full.
+        "RAY_memory_monitor_refresh_ms": "0",
+        # A placement that can never be satisfied ends the job instead of waiting for it.
+        "RAY_enable_infeasible_task_early_exit": "true",
+    }
+    if config.on("policy.megatron_cfg.enabled"):
+        # The model converted to Megatron's format, which all nodes read.
+        values["NRL_MEGATRON_CHECKPOINT_DIR"] = f"{mount_path}/megatron"
+    return values | network_environment(machine)
+
+
+def network_environment(machine: Machine | None) -> dict[str, str]:
+    """NCCL and Gloo on the machine's networks; the RDMA settings only where there are RDMA NICs."""
+    values = {"GLOO_SOCKET_IFNAME": "eth0", "NCCL_SOCKET_IFNAME": "eth0", "TP_SOCKET_IFNAME": "eth0"}
+    gpu = machine.gpu if machine else None
+    if gpu and gpu.rdma_nics:
+        values |= shipped("nemo_rl")["nccl"]
+        values["NCCL_TUNER_CONFIG_PATH"] = f"{TUNER_FOLDER}/{gpu.tuner}"
+    return values | {"NCCL_DEBUG": "WARN"}
+
+
+def container_environment(job: JobPlan) -> list[dict[str, object]]:
+    """The list as a container takes it: plain variables, then references to Secrets."""
+    plain: list[dict[str, object]] = [{"name": name, "value": value} for name, value in job.environment.items()]
+    references: list[dict[str, object]] = [
+        {"name": s.variable, "valueFrom": {"secretKeyRef": {"name": s.secret, "key": s.key}}} for s in job.secrets
+    ]
+    return plain + references

@@ -1,0 +1,202 @@
+"""Pod templates of the Ray head and of the workers, shared by the RayJob and the interactive RayCluster."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from groundplan.gpu.plan import ACCELERATOR_LABEL, GPU_TAINT
+from groundplan.workload import preflight
+from groundplan.workload.environment import container_environment
+from groundplan.workload.job import JobPlan
+from groundplan.workload.quantities import MIB, parse_bytes
+from groundplan.workload.script import FOLDER
+
+POOL_LABEL = "cloud.google.com/gke-nodepool"
+#: Label of all pods of one job: the name of the RayCluster, which KubeRay's own labels carry, has a random end.
+JOB_LABEL = "groundplan/job"
+#: With this annotation the cluster autoscaler never drains the pod's node.
+SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+
+DASHBOARD_PORT = 8265
+#: Folders of the node -> where pods mount them: the driver's libraries, the gIB plugin.
+HOST_PATHS = {"nvidia": "/home/kubernetes/bin/nvidia", "gib": "/home/kubernetes/bin/gib"}
+
+#: Ray's worker ports. Its default range, 10002 to 19999, overlaps vLLM's and NeMo Gym's (11001 to 20000).
+WORKER_PORTS = {"min-worker-port": "10002", "max-worker-port": "11000"}
+#: Share of /dev/shm for Ray's object store; the rest is NCCL's and the data loaders'.
+OBJECT_STORE_SHARE = 0.4
+
+
+def head_group(job: JobPlan) -> dict[str, Any]:
+    """The head: CPUs only, on the CPU pool, so that the driver and Ray's own services never compete with training.
+
+    `num-gpus` is written out, so that no resource elsewhere can make Ray count one. `no-monitor`: Ray's monitor removes
+    workers that it takes for idle even when autoscaling is off (NVIDIA's own manifests).
+    """
+    start = {"dashboard-host": "0.0.0.0", "no-monitor": "true", "num-gpus": "0", **_start_params(job.spec.head.shm)}
+    return {"serviceType": "ClusterIP", "rayStartParams": start, "template": _template(job, _head_spec(job), {})}
+
+
+def worker_group(job: JobPlan) -> dict[str, Any]:
+    """The workers: one pod a node. Replicas are fixed, for a training that loses a node has to start again anyway."""
+    return {
+        "groupName": "gpu",
+        "replicas": job.nodes,
+        "minReplicas": job.nodes,
+        "maxReplicas": job.nodes,
+        "rayStartParams": _start_params(job.spec.worker.shm),
+        "template": _template(job, _worker_spec(job), _network_annotations(job)),
+    }
+
+
+def object_store_bytes(shm: str) -> int:
+    """Size of Ray's object store within a /dev/shm of that size, in whole MiB."""
+    return int(parse_bytes(shm) * OBJECT_STORE_SHARE) // MIB * MIB
+
+
+def _start_params(shm: str) -> dict[str, str]:
+    return {"object-store-memory": str(object_store_bytes(shm)), **WORKER_PORTS}
+
+
+def _template(job: JobPlan, spec: dict[str, Any], annotations: dict[str, str]) -> dict[str, Any]:
+    labels = {JOB_LABEL: job.name, "app.kubernetes.io/part-of": job.site}
+    annotations = {SAFE_TO_EVICT: "false", **annotations}
+    if "networking.gke.io/interfaces" in annotations and job.queue and job.queue.topology:
+        annotations["kueue.x-k8s.io/podset-preferred-topology"] = job.queue.topology
+    return {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
+
+
+def _network_annotations(job: JobPlan) -> dict[str, str]:
+    """The NICs. They are read from the pod template and from nowhere else; without them a pod has no RDMA."""
+    interfaces = [{"interfaceName": "eth0", "network": "default"}]
+    interfaces += [{"interfaceName": nic.interface, "network": nic.name} for nic in job.nics]
+    return {
+        "networking.gke.io/default-interface": "eth0",
+        "networking.gke.io/interfaces": json.dumps(interfaces, separators=(",", ":")),
+    }
+
+
+def pod_base(job: JobPlan) -> dict[str, Any]:
+    """What every pod of the job has. Service links are off: they would add a variable for each Service of the
+    namespace, and NeMo RL sends its whole environment through Ray (NVIDIA-NeMo/RL#309)."""
+    base: dict[str, Any] = {"serviceAccountName": job.service_account, "enableServiceLinks": False}
+    if job.image_pull_secret:
+        base["imagePullSecrets"] = [{"name": job.image_pull_secret}]
+    return base
+
+
+def cpu_placement(job: JobPlan) -> dict[str, Any]:
+    """On the CPU pool."""
+    return {"nodeSelector": {POOL_LABEL: job.cpu_pool}}
+
+
+def lustre_volume(job: JobPlan) -> dict[str, Any]:
+    """The file system that all pods share."""
+    return {"name": "lustre", "persistentVolumeClaim": {"claimName": job.claim}}
+
+
+def lustre_mount(job: JobPlan) -> dict[str, Any]:
+    """Where it is mounted."""
+    return {"name": "lustre", "mountPath": job.mount_path}
+
+
+def _shm(size: str) -> dict[str, Any]:
+    return {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": size}}
+
+
+def _head_spec(job: JobPlan) -> dict[str, Any]:
+    resources = {"cpu": str(job.head_cpu), "memory": job.head_memory}
+    container = {
+        "name": "ray-head",
+        "image": job.image,
+        "imagePullPolicy": "IfNotPresent",
+        "ports": [
+            {"name": "gcs", "containerPort": 6379},
+            {"name": "dashboard", "containerPort": DASHBOARD_PORT},
+            {"name": "client", "containerPort": 10001},
+        ],
+        "env": container_environment(job),
+        "resources": {"requests": resources, "limits": resources},
+        # Ready when jobs can be submitted; the operator's own probe looks at other services (kuberay#4760).
+        "readinessProbe": {
+            "httpGet": {"path": "/api/version", "port": DASHBOARD_PORT},
+            "initialDelaySeconds": 10,
+            "periodSeconds": 5,
+            "timeoutSeconds": 5,
+            "failureThreshold": 10,
+        },
+        "volumeMounts": [
+            {"name": "scripts", "mountPath": FOLDER, "readOnly": True},
+            {"name": "shm", "mountPath": "/dev/shm"},
+            lustre_mount(job),
+        ],
+    }
+    scripts = {"name": "scripts", "configMap": {"name": job.name}}
+    return {
+        **pod_base(job),
+        **cpu_placement(job),
+        "containers": [container],
+        "volumes": [scripts, _shm(job.spec.head.shm), lustre_volume(job)],
+    }
+
+
+def worker_resources(job: JobPlan) -> dict[str, str]:
+    """What a worker asks for, as request and limit alike: Ray counts GPUs by the limit alone."""
+    spec = job.spec.worker
+    return {"cpu": str(spec.cpu), "memory": spec.memory, "nvidia.com/gpu": str(job.gpus)}
+
+
+def _worker_spec(job: JobPlan) -> dict[str, Any]:
+    resources = worker_resources(job)
+    mounts = [{"name": "shm", "mountPath": "/dev/shm"}, lustre_mount(job)]
+    mounts += [{"name": name, "mountPath": f"/usr/local/{name}"} for name in HOST_PATHS]
+    container = {
+        "name": "ray-worker",
+        "image": job.image,
+        "imagePullPolicy": "IfNotPresent",
+        "env": container_environment(job),
+        "resources": {"requests": resources, "limits": resources},
+        "securityContext": security_context(job),
+        "volumeMounts": mounts,
+    }
+    volumes = [_shm(job.spec.worker.shm), lustre_volume(job)]
+    volumes += [{"name": name, "hostPath": {"path": path}} for name, path in HOST_PATHS.items()]
+    spec: dict[str, Any] = {
+        **pod_base(job),
+        "nodeSelector": _worker_selector(job),
+        "tolerations": tolerations(job),
+        "containers": [container],
+        "volumes": volumes,
+    }
+    if job.spec.preflight.enabled:
+        spec["initContainers"] = [preflight.init_container(job, resources, security_context(job), mounts)]
+        spec["volumes"] = [*volumes, {"name": "scripts", "configMap": {"name": job.name}}]
+    return spec
+
+
+def security_context(job: JobPlan) -> dict[str, Any]:
+    """RDMA registers memory, which the memlock limit forbids; root with IPC_LOCK is above it, and needs no more."""
+    return {"privileged": True} if job.spec.worker.privileged else {"capabilities": {"add": ["IPC_LOCK"]}}
+
+
+def _worker_selector(job: JobPlan) -> dict[str, str]:
+    """The accelerator too, though the pool implies it: Kueue chooses a flavor by it before GKE adds anything."""
+    if job.pool is None:
+        return {}
+    return {ACCELERATOR_LABEL: job.pool.accelerator, POOL_LABEL: job.pool.name}
+
+
+_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "PREFER_NO_SCHEDULE": "PreferNoSchedule", "NO_EXECUTE": "NoExecute"}
+
+
+def tolerations(job: JobPlan) -> list[dict[str, str]]:
+    """GKE's own taint of GPU nodes, written out for Kueue (kuberay PR 1914), and the pool's own."""
+    found = [{"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
+    if job.pool is None:
+        return found
+    if job.pool.capacity == "queued":
+        found.append({"key": "cloud.google.com/gke-queued", "operator": "Exists", "effect": "NoSchedule"})
+    for taint in job.pool.spec.taints:
+        found.append({"key": taint.key, "operator": "Equal", "value": taint.value, "effect": _EFFECTS[taint.effect]})
+    return found

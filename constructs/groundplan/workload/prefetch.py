@@ -1,0 +1,78 @@
+"""An optional Job that downloads models to Lustre before the training: one download, by one pod without a GPU.
+
+Without it every node asks Hugging Face at once, which answers with rate limits (NVIDIA-NeMo/RL PR 2272). The training
+waits for a mark on Lustre, so that no pod needs a right to watch another.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from groundplan.workload.environment import container_environment
+from groundplan.workload.job import JobPlan
+from groundplan.workload.pods import cpu_placement, lustre_mount, lustre_volume, pod_base
+
+#: Attempts of the Job before the mark of failure is set.
+ATTEMPTS = 4
+
+
+def marker(job: JobPlan, end: str) -> str:
+    """Path of the mark that the Job leaves: ``done`` or ``failed``."""
+    return f"{job.folder}/prefetch.{end}"
+
+
+def documents(job: JobPlan) -> list[dict[str, Any]]:
+    """The Job. It carries the RayJob's name, so that it is made anew with it."""
+    container = {
+        "name": "prefetch",
+        "image": job.image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["bash", "-c", _script(job)],
+        "env": container_environment(job),
+        "resources": {"requests": {"cpu": "2", "memory": "8Gi"}, "limits": {"memory": "16Gi"}},
+        "volumeMounts": [lustre_mount(job)],
+    }
+    pod = {
+        **pod_base(job),
+        **cpu_placement(job),
+        "restartPolicy": "Never",
+        "containers": [container],
+        "volumes": [lustre_volume(job)],
+    }
+    return [
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": f"{job.name}-prefetch", "namespace": job.namespace, "labels": dict(job.labels)},
+            "spec": {
+                "backoffLimit": 0,
+                "activeDeadlineSeconds": job.spec.prefetch.timeout_minutes * 60,
+                "template": {"metadata": {"labels": {"app.kubernetes.io/part-of": job.site}}, "spec": pod},
+            },
+        }
+    ]
+
+
+def _script(job: JobPlan) -> str:
+    """Download with a few attempts within the one pod, so that exactly one pod writes the marks."""
+    done, failed, folder = (shlex.quote(path) for path in (marker(job, "done"), marker(job, "failed"), job.folder))
+    fetch = (
+        "import sys; from huggingface_hub import snapshot_download; "
+        "[print(name, snapshot_download(name), flush=True) for name in sys.argv[1:]]"
+    )
+    models = " ".join(shlex.quote(model) for model in job.models)
+    return "\n".join(
+        [
+            "set -u",
+            f"mkdir -p {folder}",
+            f"rm -f {failed}",
+            f"for attempt in $(seq {ATTEMPTS}); do",
+            f"  if python -c {shlex.quote(fetch)} {models}; then touch {done}; exit 0; fi",
+            '  sleep $((attempt * 30))',
+            "done",
+            f"touch {failed}",
+            "exit 1",
+            "",
+        ]
+    )

@@ -1,0 +1,150 @@
+"""The Kubernetes objects of the workload stack, as plain dictionaries: pure functions of the JobPlan."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from groundplan.catalog import shipped
+from groundplan.cluster.versions import parse
+from groundplan.workload import prefetch
+from groundplan.workload.job import JobPlan
+from groundplan.workload.pods import JOB_LABEL, cpu_placement, head_group, pod_base, worker_group
+from groundplan.workload.preflight import preflight_scripts
+from groundplan.workload.script import FOLDER, TRAIN, scripts
+
+if TYPE_CHECKING:
+    from groundplan.site import Site
+
+#: The longest name that KubeRay takes: it adds its own endings for cluster, service and pods.
+MAX_NAME = 47
+#: Digits of the hash at the end of the name.
+HASH_DIGITS = 8
+
+ENTRYPOINT = f"bash {FOLDER}/{TRAIN}"
+
+
+def manifests(site: Site) -> list[dict[str, Any]]:
+    """All objects of the site's job, in the order in which they are created; none while its recipe is unknown."""
+    return documents(site.job) if site.job else []
+
+
+def documents(job: JobPlan) -> list[dict[str, Any]]:
+    """The objects of a job."""
+    found = [_config_map(job), _disruption_budget(job)]
+    if job.spec.prefetch.enabled:
+        found += prefetch.documents(job)
+    found.append(ray_cluster(job) if job.spec.mode == "cluster" else ray_job(job))
+    return found
+
+
+def digest(job: JobPlan) -> str:
+    """A short hash of what no update changes once it runs: KubeRay ignores edits of a RayJob's cluster, and a script that
+    has been started is read no more. Labels, deadlines and retries are not in it: those are changed in place."""
+    fixed = {
+        "mode": job.spec.mode,
+        "submission": job.spec.submission,
+        "run": job.spec.run,
+        "cluster": _cluster_spec(job),
+        "scripts": _all_scripts(job),
+    }
+    text = json.dumps(fixed, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
+
+
+def ray_job(job: JobPlan) -> dict[str, Any]:
+    """The RayJob.
+
+    HTTPMode by default: the operator hands the job to Ray's dashboard itself, so that there is no further pod that would
+    need image, tolerations and secrets of its own and that breaks gang scheduling. Retries are 0 unless asked for: each
+    is a whole new cluster. The cluster goes when the job ends; the RayJob stays, so that Terraform sees no change.
+    """
+    spec: dict[str, Any] = {
+        "entrypoint": ENTRYPOINT,
+        "submissionMode": job.spec.submission,
+        "shutdownAfterJobFinishes": True,
+        "ttlSecondsAfterFinished": job.spec.keep_minutes * 60,
+        "activeDeadlineSeconds": job.spec.deadline_hours * 3600,
+        "backoffLimit": job.spec.retries,
+    }
+    if knows(job.kuberay, "pre_running_deadline"):
+        spec["preRunningDeadlineSeconds"] = startup_seconds(job)
+    if job.spec.submission == "K8sJobMode":
+        spec["submitterConfig"] = {"backoffLimit": 5}
+        spec["submitterPodTemplate"] = _submitter(job)
+    spec["rayClusterSpec"] = _cluster_spec(job)
+    return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": _metadata(job, queued=True), "spec": spec}
+
+
+def ray_cluster(job: JobPlan) -> dict[str, Any]:
+    """The same cluster without a job: it stays until it is taken away, and scripts are started on its head by hand."""
+    metadata = _metadata(job, queued=True)
+    return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": _cluster_spec(job)}
+
+
+def startup_seconds(job: JobPlan) -> int:
+    """Seconds until the cluster must be ready, checks before the start included."""
+    checks = job.spec.preflight.timeout_minutes if job.spec.preflight.enabled else 0
+    return (job.spec.startup_minutes + checks) * 60
+
+
+def knows(kuberay: str, feature: str) -> bool:
+    """Whether that release of KubeRay has the feature (catalog/kuberay_fields.yaml)."""
+    since: dict[str, list[str]] = shipped("kuberay_fields")["since"]
+    try:
+        return any(feature in features and parse(kuberay) >= parse(first) for first, features in since.items())
+    except ValueError:
+        return False
+
+
+def _cluster_spec(job: JobPlan) -> dict[str, Any]:
+    return {
+        # Chooses the operator's probe, so it is the image's own (catalog/nemo_rl.yaml).
+        "rayVersion": job.release.ray,
+        "enableInTreeAutoscaling": False,
+        "headGroupSpec": head_group(job),
+        "workerGroupSpecs": [worker_group(job)],
+    }
+
+
+def _all_scripts(job: JobPlan) -> dict[str, str]:
+    return scripts(job) | (preflight_scripts() if job.spec.preflight.enabled else {})
+
+
+def _metadata(job: JobPlan, *, queued: bool = False) -> dict[str, Any]:
+    labels: Mapping[str, str] = job.labels
+    if queued and job.queue:
+        labels = {**labels, "kueue.x-k8s.io/queue-name": job.queue.name}
+    return {"name": job.name, "namespace": job.namespace, "labels": dict(labels)}
+
+
+def _config_map(job: JobPlan) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": _metadata(job), "data": _all_scripts(job)}
+
+
+def _disruption_budget(job: JobPlan) -> dict[str, Any]:
+    """Keeps head and workers from voluntary eviction: one pod less ends the training.
+
+    A number of pods, not `maxUnavailable`: that needs an owner with a scale, which a RayCluster has not.
+    """
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": _metadata(job),
+        "spec": {"minAvailable": job.nodes + 1, "selector": {"matchLabels": {JOB_LABEL: job.name}}},
+    }
+
+
+def _submitter(job: JobPlan) -> dict[str, Any]:
+    """KubeRay's own submitter pod has neither pull secret nor selector nor account of the head."""
+    container = {
+        "name": "ray-job-submitter",
+        "image": job.image,
+        "resources": {
+            "requests": {"cpu": "500m", "memory": "512Mi"},
+            "limits": {"cpu": "1", "memory": "2Gi"},
+        },
+    }
+    return {"spec": {**pod_base(job), **cpu_placement(job), "restartPolicy": "Never", "containers": [container]}}

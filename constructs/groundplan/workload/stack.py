@@ -1,0 +1,26 @@
+"""The workload stack: the NeMo RL job. It changes with every run."""
+
+from __future__ import annotations
+
+from constructs import Construct
+
+from groundplan.site import Site
+from groundplan.stack import ClusterClientStack
+from groundplan.workload.rayjob import manifests
+
+
+class WorkloadStack(ClusterClientStack):
+    """The job's objects, in one Helm release."""
+
+    def __init__(self, scope: Construct, site: Site) -> None:
+        super().__init__(scope, site, "workload")
+        objects = manifests(site)
+        if objects:
+            self.pass_through(
+                "job",
+                release=f"{site.name}-job",
+                namespace=site.profile.platform.namespace,
+                manifests={f"{o['kind'].lower()}-{o['metadata']['name']}": o for o in objects},
+                # A training runs for hours; apply is done when the job is submitted.
+                wait=False,
+            )

@@ -1,0 +1,11 @@
+"""The app that ``cdktf synth`` runs (see cdktf.json); ``groundplan synth`` writes the same files without the cdktf CLI.
+
+The profile is the one that GROUNDPLAN_PROFILE names, else the ``profile`` context of cdktf.json.
+"""
+
+import os
+
+from groundplan.cli import cli, run
+
+if __name__ == "__main__":
+    run(lambda: cli.main(["synth", "--quiet", "--out", os.environ.get("CDKTF_OUTDIR", "cdktf.out")], "groundplan"))

