@@ -17,9 +17,12 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 
 class Section(BaseModel):
-    """Base of every section of a profile: unknown keys and silent conversions are refused, nothing changes later."""
+    """Base of every section of a profile: unknown keys and silent conversions are refused, nothing changes later.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    The docstring below a field is its documentation; groundplan.documentation reads it for those who need it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 @dataclass(frozen=True)

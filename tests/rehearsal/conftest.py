@@ -39,8 +39,9 @@ def run(terraform: None, tmp_path: Path) -> Run:
     def rehearsed(
         stacks: dict[str, standin.Stack], old: dict[str, standin.Stack] | None = None, **options: Any
     ) -> Report:
-        folder = standin.write(stacks, tmp_path / "new")
-        previous = standin.write(old, tmp_path / "old") if old else None
+        number = len(list(tmp_path.iterdir()))
+        folder = standin.write(stacks, tmp_path / f"new{number}")
+        previous = standin.write(old, tmp_path / f"old{number}") if old else None
         return rehearse(folder, Options(previous=previous, **options))
 
     return rehearsed

@@ -105,6 +105,16 @@ def early_data_source(stacks: dict[str, Any]) -> None:
     }
 
 
+def firewall_on_the_roce_network(stacks: dict[str, Any]) -> None:
+    stacks["gpu"]["resource"]["google_compute_firewall"] = {
+        "roce": {"name": "roce", "network": "${google_compute_network.roce.id}", "allow": [{"protocol": "tcp"}]}
+    }
+
+
+def pool_in_another_zone(stacks: dict[str, Any]) -> None:
+    stacks["gpu"]["resource"]["google_container_node_pool"]["b200"]["node_locations"] = ["us-central1-c"]
+
+
 @pytest.mark.parametrize(
     ("plant", "rule", "words"),
     [
@@ -125,6 +135,8 @@ def early_data_source(stacks: dict[str, Any]) -> None:
         (wrong_parameter_set, "rehearsal-apply", "vpcSubnet lab-roce-8 was not found"),
         (no_chart, "rehearsal-apply", "could not locate chart"),
         (other_cluster, "rehearsal-apply", "connection refused"),
+        (firewall_on_the_roce_network, "rehearsal-apply", "a RoCE network takes no firewall rules"),
+        (pool_in_another_zone, "rehearsal-apply", "serves zone us-central1-a only"),
         (early_data_source, "rehearsal-plan", "looks for something that is not there yet"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
@@ -147,14 +159,23 @@ def test_values_that_the_documentation_does_not_list_are_warned_of(run: Run) -> 
     assert "routing_mode" in said(report)
 
 
-def test_something_declared_to_exist_outside_is_found(run: Run) -> None:
-    stacks = standin.site()
-    del stacks["network"]["resource"]["google_compute_firewall"]
+def test_something_outside_is_refused_unless_declared(run: Run) -> None:
+    stacks = {"network": standin.network()}
     subnetwork = stacks["network"]["resource"]["google_compute_subnetwork"]["primary"]
     subnetwork["network"] = "projects/host/global/networks/shared"
     subnetwork["depends_on"] = ["google_project_service.compute"]
-    refused = run({"network": stacks["network"]})
+    refused = run(stacks, until="apply")
     assert "The resource 'projects/host/global/networks/shared' was not found" in said(refused)
+    declared = run(stacks, until="apply", existing=frozenset({("google_compute_network", "shared")}))
+    assert declared.ok, said(declared)
+
+
+def test_a_claimed_volume_cannot_be_replaced_alone(run: Run) -> None:
+    changed = standin.platform()
+    source = changed["resource"]["kubernetes_persistent_volume_v1"]["lustre"]["spec"]["persistent_volume_source"]
+    source["csi"]["volume_handle"] = "another"
+    report = run(standin.site(platform=changed), old=standin.site(), until="apply", stack="platform")
+    assert "it is in use by kubernetes_persistent_volume_claim_v1 rl/lustre" in said(report)
 
 
 def test_deletion_protection_is_refused_in_the_providers_manner(terraform: None) -> None:

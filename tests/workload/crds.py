@@ -46,7 +46,9 @@ def closed(node: Any) -> Any:
         return [closed(item) for item in node]
     if not isinstance(node, dict):
         return node
-    result = {key: closed(value) for key, value in node.items() if not key.startswith("x-kubernetes") and key != "format"}
+    result = {
+        key: closed(value) for key, value in node.items() if not key.startswith("x-kubernetes") and key != "format"
+    }
     if "properties" in node:
         result["properties"] = {name: closed(value) for name, value in node["properties"].items()}
         # A template's metadata is `type: object` without properties: open, as in the CRD.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from itertools import accumulate
 
 _WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
@@ -30,11 +31,9 @@ def least_occurrences(recurrence: str, start: date, days: int) -> int:
 
     Reads RFC 5545 rules with FREQ DAILY, WEEKLY or MONTHLY and INTERVAL, BYDAY, BYMONTHDAY, as GKE documents them.
     """
-    offsets = [(day - start).days for day in _occurrences(_rule(recurrence), start)]
-    counts = []
-    for first in range(_HORIZON - days):
-        counts.append(sum(first <= offset < first + days for offset in offsets))
-    return min(counts)
+    hits = {(day - start).days for day in _occurrences(_rule(recurrence), start)}
+    until = list(accumulate((day in hits for day in range(_HORIZON)), initial=0))
+    return min(until[first + days] - until[first] for first in range(_HORIZON - days))
 
 
 def _rule(recurrence: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from groundplan.documentation import document_sections
 from groundplan.fields import Matching
 from groundplan.profile import Profile, section_in
 
@@ -31,6 +32,7 @@ reservation: my-reservation
 
 def reference_text() -> str:
     """The whole reference as Markdown."""
+    document_sections()
     return _INTRODUCTION + "".join(_sections(Profile, ""))
 
 

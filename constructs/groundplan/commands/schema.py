@@ -10,11 +10,13 @@ import click
 
 from groundplan.commands.reference import reference_text
 from groundplan.findings import GroundplanError
+from groundplan.documentation import document_sections
 from groundplan.profile import Profile
 
 
 def profile_schema() -> dict[str, Any]:
     """The JSON Schema of a profile, as yaml-language-server and other editors read it."""
+    document_sections()
     schema = Profile.model_json_schema(mode="validation")
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "groundplan profile"

@@ -6,7 +6,7 @@ replaced, one plan replaces pools and network in the right order.
 
 from __future__ import annotations
 
-from cdktf import DataResource, TerraformResourceLifecycle
+from cdktf import TerraformResource, TerraformResourceLifecycle
 from cdktf_cdktf_provider_google import container_node_pool as pool
 from cdktf_cdktf_provider_google.compute_firewall import ComputeFirewall, ComputeFirewallAllow
 from cdktf_cdktf_provider_google.compute_network import ComputeNetwork
@@ -36,6 +36,7 @@ class GpuStack(SiteStack):
         self.triggers: list[str] = []
         self._gvnic()
         self._rdma()
+        self._shapes()
         for plan in site.pools:
             self._pool(plan)
 
@@ -115,20 +116,28 @@ class GpuStack(SiteStack):
         )
 
     def _use(self, vpc: ComputeNetwork, subnetworks: list[ComputeSubnetwork]) -> None:
-        self.nics += [(vpc.name, subnetwork.name) for subnetwork in subnetworks]
-        self.triggers += [
-            f"{item.terraform_resource_type}.{item.friendly_unique_id}.id" for item in (vpc, *subnetworks)
-        ]
+        network = _reference(vpc)
+        for subnetwork in map(_reference, subnetworks):
+            self.nics.append((f"${{{network}.name}}", f"${{{subnetwork}.name}}"))
+        self.triggers += [f"{reference}.id" for reference in (network, *map(_reference, subnetworks))]
+
+    def _shapes(self) -> None:
+        """What makes a change of shape the replacement that it is.
+
+        The provider plans a new machine type in place, and the apply "succeeds" without touching a node
+        (terraform-provider-google#23502). Plain overrides, because cdktf's DataResource starts `terraform version` at
+        every synth to see whether it may be used.
+        """
+        shapes = {
+            _shape_id(plan): {"triggers_replace": {"machine_type": plan.spec.machine_type, "zone": plan.zone}}
+            for plan in self.site.pools
+        }
+        self.add_override("resource.terraform_data", shapes)
 
     def _pool(self, plan: PoolPlan) -> pool.ContainerNodePool:
         site, spec = self.site, plan.spec
         dynamic = plan.capacity in DYNAMIC
-        # The provider plans a new machine type in place, and the apply "succeeds" without touching a node
-        # (terraform-provider-google#23502). This resource turns it into the replacement that it is.
-        shape = DataResource(
-            self, f"shape-{plan.name}", triggers_replace={"machine_type": spec.machine_type, "zone": plan.zone}
-        )
-        triggers = [*self.triggers, f"terraform_data.{shape.friendly_unique_id}.id"]
+        triggers = [*self.triggers, f"terraform_data.{_shape_id(plan)}.id"]
         return pool.ContainerNodePool(
             self,
             f"pool-{plan.name}",
@@ -228,6 +237,16 @@ class GpuStack(SiteStack):
                 *own_taints,
             ],
         )
+
+
+def _shape_id(plan: PoolPlan) -> str:
+    return f"shape-{plan.name}"
+
+
+def _reference(resource: TerraformResource) -> str:
+    """``google_compute_network.rdma``. Written out, because each of cdktf's tokens costs a millisecond at synthesis, and a
+    pool would have eighteen."""
+    return f"{resource.terraform_resource_type}.{resource.friendly_unique_id}"
 
 
 def _affinity(plan: PoolPlan) -> pool.ContainerNodePoolNodeConfigReservationAffinity:

@@ -51,7 +51,7 @@ class _Scope(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         match name:
             case "ip":
-                return address(*self.identity)
+                return address(*self.identity, str(self.members.get("generation", "")))
             case "hash":
                 return digest(*self.identity)[:20]
             case "short":

@@ -18,7 +18,9 @@ _UNTIL = ("validate", "plan", "apply", "destroy")
 @click.argument("profile", type=click.Path(exists=True, path_type=Path))
 @click.option("--until", type=click.Choice(_UNTIL), default="destroy", show_default=True, help="The last step to take.")
 @click.option("--stack", default="", metavar="STACK", help="Stop after this stack (network, storage, cluster, ...).")
-@click.option("--fault", "faults", multiple=True, metavar="KIND[:TYPE]", help="Play a fault, then recover from it.")
+@click.option(
+    "--fault", "faults", multiple=True, metavar="KIND[:TYPE]", help="Play a fault, then recover; TYPE may be `each`."
+)
 @click.option("--existing", multiple=True, metavar="TYPE/NAME", help="Something outside the site that exists already.")
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep plans and report in this folder.")
 @click.option(

@@ -105,15 +105,21 @@ KINDS: dict[str, Kind] = {
 }
 
 
+#: As the type of a fault: one of each type that is made.
+EACH = "each"
+
+
 @dataclass(slots=True)
 class Fault:
-    """A fault to play: `type_pattern` is a resource type or the start of one (``google_compute_``)."""
+    """A fault to play: `type_pattern` is a resource type, the start of one (``google_compute_``), or ``each``.
+
+    It hits once and is spent; with ``each`` it hits every type of every stack, the first object of each.
+    """
 
     kind: Kind
     type_pattern: str
-    spent: bool = False
     armed: bool = True
-    hit: str = ""
+    hits: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @classmethod
@@ -125,38 +131,46 @@ class Fault:
         return cls(KINDS[name], pattern or KINDS[name].default_type)
 
     def matches(self, type_name: str) -> bool:
-        return self.armed and not self.spent and type_name.startswith(self.type_pattern)
+        if not self.armed:
+            return False
+        if self.each:
+            return type_name not in self.hits
+        return not self.hits and type_name.startswith(self.type_pattern)
+
+    @property
+    def each(self) -> bool:
+        return self.type_pattern == EACH
 
     def before(self, action: Action, facts: TypeFacts, state: Object) -> None:
         if action != "create" or not self.matches(facts.name):
             return
         refusal = _REFUSALS.get(self.kind.name)
         if refusal is not None:
-            self._hit(state)
+            self._hit(facts, state)
             raise refusal(facts, state)
 
     def after(self, action: Action, facts: TypeFacts, state: Object) -> Object:
         if action != "create" or not self.matches(facts.name):
             return state
         if self.kind.name == "timeout":
-            self._hit(state)
+            self._hit(facts, state)
             raise Refused(
                 f"Error waiting for creating {state.get('id')}: timeout while waiting for state", created=state
             )
         if self.kind.name == "normalise" and (path := _in_place(facts, state)):
-            self._hit(state)
+            self._hit(facts, state)
             changed = copy.deepcopy(state)
             changed[path] = _altered(changed[path], "as stored")
             return changed
         if self.kind.name in ("interrupt", "kill") and self.process is not None:
-            self._hit(state)
+            self._hit(facts, state)
             stop(self.process, hard=self.kind.name == "kill")
             if self.kind.name == "kill":
                 self.process.wait(10)  # the answer must not reach it
         return state
 
-    def _hit(self, state: Object) -> None:
-        self.spent, self.hit = True, str(state.get("id") or state.get("name") or "")
+    def _hit(self, facts: TypeFacts, state: Object) -> None:
+        self.hits[facts.name] = str(state.get("id") or state.get("name") or "")
 
 
 def _quota(facts: TypeFacts, state: Object) -> Refused:
@@ -210,13 +224,18 @@ def _altered(value: Any, note: str) -> Any:
     return f"{value} ({note})"
 
 
-def drift(world: World, type_pattern: str) -> str:
-    """Change one in-place argument of the first matching thing behind Terraform's back; its id, or "" if none fits."""
+def drift(world: World, type_pattern: str) -> dict[str, str]:
+    """Change one in-place argument of the first matching thing behind Terraform's back; its type and id, if any fits.
+
+    With ``each``, of the first thing of every type.
+    """
+    hit: dict[str, str] = {}
     for (name, _), thing in sorted(world.things.items(), key=lambda pair: pair[0]):
-        if name.startswith(type_pattern) and (path := _in_place(thing.facts, thing.state)):
+        wanted = name not in hit if type_pattern == EACH else not hit and name.startswith(type_pattern)
+        if wanted and (path := _in_place(thing.facts, thing.state)):
             thing.state[path] = _altered(thing.state[path], "changed by hand")
-            return thing.id
-    return ""
+            hit[name] = thing.id
+    return hit
 
 
 @contextmanager

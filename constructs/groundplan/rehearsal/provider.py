@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from groundplan.rehearsal import cluster_api, planning
+from groundplan.rehearsal import cluster_api, fabric, planning
 from groundplan.rehearsal import protocol as wire_format
 from groundplan.rehearsal.answers import computed, known, render
 from groundplan.rehearsal.data_sources import read_data_source
@@ -165,6 +165,8 @@ class SimulatedProvider:
         """The planned object with every unknown answered; identifiers last, since they are made of the rest."""
         block, facts = self.resources[name], self.facts[name]
         top = {**self.surroundings(), **known({k: v for k, v in planned.items() if v is not None})}
+        # What is made again gets another address.
+        top["generation"] = sum(each.action == "delete" and each.type == name for each in self.world.events)
 
         def answer(path: str, cty: CtyType, element: Object) -> Value:
             if path == "object" and name == "kubernetes_manifest":
@@ -252,7 +254,9 @@ class SimulatedProvider:
         return Thing(name, state, facts, project, cluster)
 
     def check(self, thing: Thing) -> None:
-        if self.name != "google":
+        if self.name == "google":
+            fabric.check(self.world, thing)
+        else:
             cluster_api.check(self.world, thing)
 
 

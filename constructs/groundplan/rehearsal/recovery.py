@@ -28,8 +28,12 @@ def play(run: Rehearsal, stack: Stack, terraform: Terraform, entry: StackReport)
     """
     planned = {each.type for each in entry.planned if each.action == "create"}
     done = {each.fault for each in run.report.faults}
-    faults = {text: Fault.parse(text) for text in run.options.faults if text not in done}
-    mine = {text: fault for text, fault in faults.items() if any(t.startswith(fault.type_pattern) for t in planned)}
+    mine = {
+        text: fault
+        for text in run.options.faults
+        if (fault := Fault.parse(text)).each
+        or (text not in done and any(name.startswith(fault.type_pattern) for name in planned))
+    }
     for position, (text, fault) in enumerate(mine.items()):
         if position and not run.destroy_one(stack, terraform, entry):
             break
@@ -44,7 +48,6 @@ def _play_one(run: Rehearsal, terraform: Terraform, entry: StackReport, fault: F
     if fault.kind.name == "drift":
         run.record(entry, terraform.apply())
         outcome.hit = drift(world, fault.type_pattern)
-        fault.spent = bool(outcome.hit)
     else:
         world.interference.append(fault)
         terraform.on_start = lambda process: setattr(fault, "process", process)
@@ -52,26 +55,31 @@ def _play_one(run: Rehearsal, terraform: Terraform, entry: StackReport, fault: F
             first = terraform.apply()
         terraform.on_start = None
         run.record(entry, first)
-        outcome.hit = fault.hit
         outcome.said = first.errors[0].summary if first.errors else ("" if first.ok else f"exit code {first.code}")
     if fault.kind.name == "normalise":
         fault.armed = False
         outcome.said = "the plan after the apply is not empty"
+    if not fault.each:
+        world.interference = [each for each in world.interference if each is not fault]
+    _recover(run, terraform, entry, fault, outcome)
     world.interference = [each for each in world.interference if each is not fault]
-    _recover(run, terraform, entry, outcome)
+    outcome.hit = outcome.hit or dict(fault.hits)
 
 
-def _recover(run: Rehearsal, terraform: Terraform, entry: StackReport, outcome: FaultReport) -> None:
+def _recover(run: Rehearsal, terraform: Terraform, entry: StackReport, fault: Fault, outcome: FaultReport) -> None:
     """Plan, apply, import what is orphaned, untaint what is protected, until the plan is empty."""
     if terraform.plan().ok:
         outcome.next_plan = changes(terraform.show())
     for _ in range(_PATIENCE):
+        hits = len(fault.hits)
         result = terraform.apply()
         run.record(entry, result)
         outcome.recovery.append("apply" if result.ok else "apply (refused)")
-        steps = [] if result.ok else _mend(terraform, result)
+        if result.ok:
+            break
+        steps = _mend(terraform, result)
         outcome.recovery += steps
-        if not steps:
+        if not steps and len(fault.hits) == hits:
             break
     outcome.recovered = terraform.plan("-detailed-exitcode").code == 0
 

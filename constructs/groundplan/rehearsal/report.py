@@ -55,7 +55,7 @@ class FaultReport:
 
     fault: str
     stack: str = ""
-    hit: str = ""
+    hit: dict[str, str] = field(default_factory=dict)
     said: str = ""
     next_plan: list[Change] = field(default_factory=list)
     recovery: list[str] = field(default_factory=list)

@@ -272,13 +272,20 @@ class World:
     def _require_unused(self, thing: Thing) -> None:
         for other in self.things.values():
             for path, type_name in other.facts.holds.items():
-                if type_name == thing.type and any(
-                    self.find(type_name, value) is thing for value in values_at(other.state, path)
+                if type_name != thing.type or not any(
+                    self.find(type_name, value, other.cluster) is thing for value in values_at(other.state, path)
                 ):
+                    continue
+                if thing.cluster:
                     raise Refused(
-                        f"Error 400: The {thing.type.removeprefix('google_compute_')} resource '{thing.id}' is already "
-                        f"being used by '{other.id}', resourceInUseByAnotherResource"
+                        f"timeout while waiting for {thing.type} {thing.id} to be deleted",
+                        f"it is in use by {other.type} {other.id} (a finalizer holds it until that is gone): "
+                        "replace both together, with replace_triggered_by",
                     )
+                raise Refused(
+                    f"Error 400: The {thing.type.removeprefix('google_compute_')} resource '{thing.id}' is already "
+                    f"being used by '{other.id}', resourceInUseByAnotherResource"
+                )
 
     def _interfere(self, action: Action, thing: Thing) -> None:
         for each in self.interference:

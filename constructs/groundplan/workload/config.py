@@ -110,7 +110,8 @@ def set_all(draft: Draft, values: Mapping[str, Any], origin: str) -> None:
         draft.set(path, value, origin)
 
 
-def is_open(path: str) -> bool:
-    """Whether `path` lies in a group that takes keys of its own choosing."""
+def is_open(path: str, known: Iterable[str]) -> bool:
+    """Whether `path` lies in a group of `known` that takes keys of its own choosing."""
     groups: Iterable[str] = shipped("nemo_rl")["open_groups"]
-    return any(path == group or path.startswith(group + ".") for group in groups)
+    inside = [group for group in groups if path == group or path.startswith(group + ".")]
+    return any(key == group or key.startswith(group + ".") for group in inside for key in known)

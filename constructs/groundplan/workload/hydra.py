@@ -72,10 +72,12 @@ def _string(text: str, nested: bool = False) -> str:
     if plain.fullmatch(text) and text.lower() not in _WORDS and not text.endswith(":"):
         return text
     # In quotes a backslash counts only before a quote, so those before one are doubled, and those at the end.
-    escaped = re.sub(r'(\\*)"', lambda found: found.group(1) * 2 + r'\"', text)
+    escaped = re.sub(r'(\\*)"', lambda found: found.group(1) * 2 + r"\"", text)
     escaped = re.sub(r"(\\+)$", lambda found: found.group(1) * 2, escaped)
     return f'"{escaped}"'
 
 
 def _key(text: str) -> str:
-    return text if re.fullmatch(r"[A-Za-z_][-A-Za-z0-9_.]*", text) and text.lower() not in _WORDS else _string(text, True)
+    return (
+        text if re.fullmatch(r"[A-Za-z_][-A-Za-z0-9_.]*", text) and text.lower() not in _WORDS else _string(text, True)
+    )

@@ -174,5 +174,3 @@ def _labels(profile: Profile, recipe: Recipe) -> dict[str, str]:
         "app.kubernetes.io/part-of": profile.site,
         "app.kubernetes.io/name": slug(recipe.name)[:63].rstrip("-"),
     }
-
-

@@ -69,7 +69,7 @@ def _script(job: JobPlan) -> str:
             f"rm -f {failed}",
             f"for attempt in $(seq {ATTEMPTS}); do",
             f"  if python -c {shlex.quote(fetch)} {models}; then touch {done}; exit 0; fi",
-            '  sleep $((attempt * 30))',
+            "  sleep $((attempt * 30))",
             "done",
             f"touch {failed}",
             "exit 1",

@@ -21,7 +21,9 @@ from groundplan.fields import (
 #: A Hugging Face repository: owner/name.
 ModelName = Annotated[
     str,
-    Matching(r"[A-Za-z0-9][-._A-Za-z0-9]*/[A-Za-z0-9][-._A-Za-z0-9]*", "a Hugging Face model such as Qwen/Qwen2.5-1.5B"),
+    Matching(
+        r"[A-Za-z0-9][-._A-Za-z0-9]*/[A-Za-z0-9][-._A-Za-z0-9]*", "a Hugging Face model such as Qwen/Qwen2.5-1.5B"
+    ),
 ]
 VariableName = Annotated[
     str, Matching(r"[A-Za-z_][A-Za-z0-9_]*", "an environment variable's name: letters, digits and underscores")

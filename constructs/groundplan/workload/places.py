@@ -1,0 +1,44 @@
+"""Where in the profile a value of the job comes from, so that a finding points at the line to change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groundplan.findings import ProfilePath
+from groundplan.workload.config import split_prefix
+from groundplan.workload.job import JobPlan
+
+OVERRIDES: ProfilePath = ("workload", "overrides")
+
+
+def place(job: JobPlan, *paths: str) -> ProfilePath:
+    """The user's own override of one of `paths`, in that order of preference; else the recipe."""
+    for path in paths:
+        found = _find(job.spec.overrides, path)
+        if found is not None:
+            return (*OVERRIDES, *found)
+    return ("workload", "recipe")
+
+
+def written(overrides: dict[str, Any]) -> dict[str, tuple[ProfilePath, str, Any]]:
+    """Dotted path -> profile path, the user's own prefix (``+`` ...), value, of each override that the user wrote."""
+    found: dict[str, tuple[ProfilePath, str, Any]] = {}
+
+    def walk(values: dict[str, Any], dotted: str, place: ProfilePath) -> None:
+        for key, value in values.items():
+            path, here = f"{dotted}.{key}" if dotted else str(key), (*place, key)
+            if isinstance(value, dict) and value:
+                walk(value, path, here)
+            else:
+                prefix, plain = split_prefix(path)
+                found[plain] = (here, prefix, value)
+
+    walk(overrides, "", OVERRIDES)
+    return found
+
+
+def _find(values: dict[str, Any], path: str) -> ProfilePath | None:
+    for plain, (place_, _, _) in written(values).items():
+        if plain == path:
+            return place_[len(OVERRIDES) :]
+    return None

@@ -1,0 +1,155 @@
+"""Rules R11 to R16: modes that exclude each other, data, places on shared storage, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groundplan.findings import Problem, Severity, rule
+from groundplan.site import Site
+from groundplan.workload.job import JobPlan
+from groundplan.workload.places import place
+from groundplan.workload.shape import shape_of
+
+_ASYNC = "grpo.async_grpo.enabled"
+_VLLM = "policy.generation.vllm_cfg"
+#: Rows of GSM8K's training split.
+GSM8K_ROWS = 7473
+
+
+@rule("async-grpo")
+def async_grpo(site: Site) -> Iterator[Problem]:
+    """Asynchronous GRPO needs generation on GPUs of its own, the async engine and importance sampling correction, and takes
+    no dynamic sampling, reward shaping or scaling (R11)."""
+    job = site.job
+    if job is None or not job.config.on(_ASYNC):
+        return
+    config = job.config
+    needs = {
+        f"{_VLLM}.async_engine": config.on(f"{_VLLM}.async_engine"),
+        "loss_fn.use_importance_sampling_correction": config.on("loss_fn.use_importance_sampling_correction"),
+    }
+    if shape_of(config).colocated:
+        at = place(job, _ASYNC, "policy.generation.colocated.enabled")
+        yield Problem(
+            at, f"{_ASYNC} needs generation apart from training", "set `policy.generation.colocated.enabled: false`"
+        )
+    for path in (path for path, given in needs.items() if not given):
+        yield Problem(place(job, _ASYNC, path), f"{_ASYNC} needs {path} true", f"set `{path}: true`")
+    excluded = ("grpo.use_dynamic_sampling", "grpo.reward_shaping.enabled", "grpo.reward_scaling.enabled")
+    for path in (*excluded, "data.use_multiple_dataloader"):
+        if config.on(path):
+            yield Problem(place(job, path, _ASYNC), f"{_ASYNC} excludes {path}", f"set `{path}: false`")
+
+
+@rule("fp8-generation")
+def fp8_generation(site: Site) -> Iterator[Problem]:
+    """FP8 generation needs importance sampling correction; an FP8 KV cache needs FP8 generation, Megatron without pipeline
+    parallel, and no async engine (R12)."""
+    job = site.job
+    if job is None:
+        return
+    config, shape = job.config, shape_of(job.config)
+    fp8 = config.get(f"{_VLLM}.precision") == "fp8"
+    correction = "loss_fn.use_importance_sampling_correction"
+    if fp8 and not config.on(correction):
+        at = place(job, f"{_VLLM}.precision", correction)
+        yield Problem(at, f"{_VLLM}.precision fp8 needs {correction} true", f"set `{correction}: true`")
+    cache = config.get(f"{_VLLM}.kv_cache_dtype")
+    if not (isinstance(cache, str) and cache.startswith("fp8")):
+        return
+    at = place(job, f"{_VLLM}.kv_cache_dtype")
+    reasons = {
+        f"{_VLLM}.precision fp8": fp8,
+        "policy.megatron_cfg.enabled": shape.backend == "megatron",
+        "pipeline parallel 1": shape.pp == 1,
+        f"{_VLLM}.async_engine false": not config.on(f"{_VLLM}.async_engine"),
+    }
+    for reason in (reason for reason, given in reasons.items() if not given):
+        yield Problem(at, f"{_VLLM}.kv_cache_dtype {cache} needs {reason}", "use `kv_cache_dtype: auto`")
+
+
+@rule("validation-set")
+def validation_set(site: Site) -> Iterator[Problem]:
+    """Validation needs a validation set (R13). GSM8K's own is its test split; none is split off its training data."""
+    job = site.job
+    if job is None:
+        return
+    config = job.config
+    period = config.get("grpo.val_period")
+    asked = [f"grpo.val_period {period}"] if isinstance(period, int) and period > 0 else []
+    asked += [f"{path} true" for path in ("grpo.val_at_start", "grpo.val_at_end") if config.on(path)]
+    if asked and not _validates(job):
+        at = place(job, "data.validation", "data.val_data_path", "grpo.val_period", "data.train.dataset_name")
+        hint = "add `data.validation: {dataset_name: gsm8k, split: test}`, or set `grpo.val_period: -1`"
+        yield Problem(at, f"{asked[0]} needs a validation set, and there is none", hint)
+
+
+def _validates(job: JobPlan) -> bool:
+    config = job.config
+    if config.has("data.validation") or config.has("data.val_data_path"):
+        return True
+    if job.release.gsm8k == "built-in":
+        split = config.get("data.train.split_validation_size")
+        named = config.text("data.train.dataset_name").lower()
+        return named != "gsm8k" and isinstance(split, int | float) and split > 0
+    # Before v0.6.0 the built-in data sets bring a validation split of their own; a file brings none.
+    return config.text("data.dataset_name") != "ResponseDataset"
+
+
+@rule("sampling")
+def sampling(site: Site) -> Iterator[Problem]:
+    """A step takes no more prompts than the data set has, and batch_multiplier is for dynamic sampling alone (R13)."""
+    job = site.job
+    if job is None:
+        return
+    prompts = shape_of(job.config).prompts
+    if job.recipe.dataset == "gsm8k" and prompts > GSM8K_ROWS:
+        message = f"grpo.num_prompts_per_step {prompts} is more than the {GSM8K_ROWS} rows of GSM8K's training split"
+        hint = f"use at most {GSM8K_ROWS}: the last, partial batch of an epoch is dropped"
+        yield Problem(place(job, "grpo.num_prompts_per_step"), message, hint)
+    multiplier = job.config.get("grpo.batch_multiplier", 1)
+    if multiplier != 1 and not job.config.on("grpo.use_dynamic_sampling"):
+        message = f"grpo.batch_multiplier {multiplier} needs grpo.use_dynamic_sampling true"
+        yield Problem(place(job, "grpo.batch_multiplier"), message, "set it to 1, or turn dynamic sampling on")
+
+
+@rule("shared-folders")
+def shared_folders(site: Site) -> Iterator[Problem]:
+    """Checkpoints and logs go to Lustre (R15).
+
+    NeMo RL takes plain paths alone: ``gs://`` becomes a folder of that name in the container. A path outside the mount is
+    on one node's disk and goes with its pod; on several nodes each would save a part of the checkpoint to its own.
+    """
+    job = site.job
+    if job is None:
+        return
+    for path in ("checkpointing.checkpoint_dir", "logger.log_dir"):
+        folder = job.config.text(path)
+        if path.startswith("checkpointing") and not job.config.on("checkpointing.enabled"):
+            continue
+        if folder != job.mount_path and not folder.startswith(job.mount_path + "/"):
+            severity = None if path.startswith("checkpointing") else Severity.WARNING
+            message = f"{path} `{folder}` is not under {job.mount_path}, where Lustre is mounted"
+            yield Problem(place(job, path), message, f"use a folder such as {job.folder}", severity)
+
+
+@rule("wandb-key")
+def wandb_key(site: Site) -> Iterator[Problem]:
+    """Logging to Weights & Biases needs its API key on the head (R16)."""
+    job = site.job
+    if job and job.config.on("logger.wandb_enabled") and site.profile.secrets.wandb is None:
+        message = "logger.wandb_enabled is true, and `secrets.wandb` names no API key"
+        yield Problem(place(job, "logger.wandb_enabled"), message, "add `secrets: {wandb: {variable: true}}`")
+
+
+@rule("gated-model")
+def gated_model(site: Site) -> Iterator[Problem]:
+    """A gated model needs a Hugging Face token whose owner accepted its licence (R16); other models fare better with one,
+    for many pods ask at once and unnamed callers are limited."""
+    job = site.job
+    if job is None or site.profile.secrets.hugging_face is not None:
+        return
+    if job.model.gated:
+        message = f"{job.model.name} is a gated model, and `secrets.hugging_face` names no token"
+        hint = "accept its licence on Hugging Face and add `secrets: {hugging_face: {variable: true}}`"
+        yield Problem(place(job, "policy.model_name"), message, hint)

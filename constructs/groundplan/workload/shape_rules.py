@@ -1,0 +1,225 @@
+"""Rules R1 to R10 of a GRPO job's shape. NeMo RL checks most of them itself, but some only at the first step, after
+minutes of loading; each message here shows the sum.
+
+Source: asserts of nemo_rl at v0.7.0, run over all 125 GRPO recipes that NVIDIA ships.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groundplan.findings import Problem, rule
+from groundplan.site import Site
+from groundplan.workload.places import place
+from groundplan.workload.shape import Shape, shape_of
+
+_BATCH = "policy.train_global_batch_size"
+_PROMPTS, _GENERATIONS = "grpo.num_prompts_per_step", "grpo.num_generations_per_prompt"
+_COLOCATED = "policy.generation.colocated"
+_VLLM = "policy.generation.vllm_cfg"
+
+
+@rule("training-backend")
+def training_backend(site: Site) -> Iterator[Problem]:
+    """Exactly one training backend is on: policy.dtensor_cfg.enabled or policy.megatron_cfg.enabled (R1)."""
+    if site.job is None or shape_of(site.job.config).backend:
+        return
+    both = site.job.config.on("policy.megatron_cfg.enabled")
+    message = f"{'both' if both else 'neither'} of policy.dtensor_cfg.enabled and policy.megatron_cfg.enabled is true"
+    at = place(site.job, "policy.megatron_cfg.enabled", "policy.dtensor_cfg.enabled")
+    yield Problem(at, message, "set exactly one of them to true")
+
+
+@rule("model-parallel")
+def model_parallel(site: Site) -> Iterator[Problem]:
+    """The training GPUs must be a multiple of the GPUs that hold one copy of the model: TP x PP x CP (R2), and with
+    Megatron also of PP x EP x ETP (R6)."""
+    if site.job is None:
+        return
+    shape = shape_of(site.job.config)
+    if not shape.backend or shape.training_gpus <= 0:
+        return
+    group = f"policy.{shape.backend}_cfg"
+    at = place(
+        site.job,
+        f"{group}.tensor_parallel_size",
+        f"{group}.tensor_model_parallel_size",
+        f"{group}.pipeline_model_parallel_size",
+        f"{group}.context_parallel_size",
+        "cluster.num_nodes",
+    )
+    gpus = training_gpus(shape)
+    if not shape.data_parallel:
+        size = f"TP {shape.tp} x PP {shape.pp} x CP {shape.cp} = {shape.model_parallel}"
+        hint = f"choose sizes whose product divides {shape.training_gpus}, or other nodes"
+        yield Problem(at, f"{gpus} is not divisible by {size}", hint)
+    experts = shape.pp * shape.ep * shape.etp
+    if shape.backend == "megatron" and shape.training_gpus % experts:
+        at = place(site.job, f"{group}.expert_model_parallel_size", f"{group}.expert_tensor_parallel_size")
+        size = f"PP {shape.pp} x EP {shape.ep} x ETP {shape.etp} = {experts}"
+        yield Problem(at, f"{gpus} is not divisible by {size}", f"choose an expert parallel size that fits {gpus}")
+
+
+@rule("batch-size")
+def batch_size(site: Site) -> Iterator[Problem]:
+    """The batch divides over the data-parallel copies (R3), and the samples of a step over both (R4, R5).
+
+    NeMo RL finds out at the first step, after the model has been loaded and the first samples have been generated.
+    """
+    if site.job is None:
+        return
+    shape = shape_of(site.job.config)
+    dp, batch, samples = shape.data_parallel, shape.global_batch, shape.samples
+    if not dp:
+        return
+    copies = (
+        f"data parallel = {shape.training_gpus} / ({shape.tp} x {shape.pp} x {shape.cp}) = {dp}"
+        f"{'' if shape.colocated else f' (of {shape.nodes * shape.gpus_per_node} GPUs, {shape.generation_gpus} generate)'}"
+    )
+    if batch % dp:
+        message = f"{copies}; train_global_batch_size {batch} is not divisible by {dp}"
+        yield Problem(place(site.job, _BATCH), message, f"use {_near_multiple(batch, dp)}")
+    product = f"num_prompts_per_step {shape.prompts} x num_generations_per_prompt {shape.generations} = {samples}"
+    at = place(site.job, _PROMPTS, _GENERATIONS, _BATCH)
+    if samples % batch:
+        hint = f"use a train_global_batch_size that divides {samples}, or other numbers of prompts and generations"
+        yield Problem(at, f"{product} samples are not divisible by train_global_batch_size {batch}", hint)
+    if samples % dp:
+        hint = f"use numbers of prompts and generations whose product is a multiple of {dp}"
+        yield Problem(at, f"{copies}; {product} samples are not divisible by {dp}", hint)
+
+
+@rule("micro-batch")
+def micro_batch(site: Site) -> Iterator[Problem]:
+    """One copy's part of the batch divides into micro batches, unless sequences are packed or batched dynamically."""
+    if site.job is None:
+        return
+    config, shape = site.job.config, shape_of(site.job.config)
+    packed = config.on("policy.sequence_packing.enabled") or config.on("policy.dynamic_batching.enabled")
+    dp = shape.data_parallel
+    if packed or not dp or shape.global_batch % dp:
+        return
+    share = shape.global_batch // dp
+    if share % shape.micro_batch:
+        at = place(site.job, "policy.train_micro_batch_size", _BATCH)
+        total = f"train_global_batch_size {shape.global_batch} / data parallel {dp} = {share}"
+        hint = f"use a micro batch size that divides {share}"
+        yield Problem(at, f"{total}, which train_micro_batch_size {shape.micro_batch} does not divide", hint)
+
+
+@rule("generation-parallel")
+def generation_parallel(site: Site) -> Iterator[Problem]:
+    """The generating GPUs divide into vLLM engines of TP x PP; pipeline and expert parallel have terms of their own (R7)."""
+    if site.job is None or site.job.config.text("policy.generation.backend") not in ("vllm", ""):
+        return
+    config, shape = site.job.config, shape_of(site.job.config)
+    engine = shape.vllm_tp * shape.vllm_pp
+    at = place(site.job, f"{_VLLM}.tensor_parallel_size", f"{_VLLM}.pipeline_parallel_size")
+    if shape.generation_gpus > 0 and shape.generation_gpus % engine:
+        size = f"vLLM TP {shape.vllm_tp} x PP {shape.vllm_pp} = {engine}"
+        hint = f"choose sizes whose product divides {shape.generation_gpus}"
+        yield Problem(at, f"{shape.generation_gpus} generating GPUs are not divisible by {size}", hint)
+    asynchronous = config.on(f"{_VLLM}.async_engine")
+    if shape.vllm_pp > 1 and not asynchronous:
+        at = place(site.job, f"{_VLLM}.pipeline_parallel_size")
+        message = f"vLLM pipeline_parallel_size {shape.vllm_pp} needs async_engine true"
+        yield Problem(at, message, f"set `{_VLLM}.async_engine: true`, or the size to 1")
+    if shape.vllm_ep > 1:
+        at = place(site.job, f"{_VLLM}.expert_parallel_size")
+        if shape.vllm_ep % shape.vllm_tp:
+            message = f"vLLM expert_parallel_size {shape.vllm_ep} is no multiple of tensor_parallel_size {shape.vllm_tp}"
+            yield Problem(at, message, "use a multiple of it, or 1")
+        elif shape.vllm_ep != shape.vllm_tp and asynchronous:
+            message = f"vLLM expert_parallel_size {shape.vllm_ep} other than tensor_parallel_size {shape.vllm_tp} excludes async_engine"
+            yield Problem(at, message, f"use {shape.vllm_tp}, or set async_engine to false")
+
+
+@rule("sequence-batching")
+def sequence_batching(site: Site) -> Iterator[Problem]:
+    """Sequence packing and dynamic batching exclude each other, and context or pipeline parallel need one or forbid it (R8)."""
+    if site.job is None:
+        return
+    config, shape = site.job.config, shape_of(site.job.config)
+    packing, dynamic = "policy.sequence_packing.enabled", "policy.dynamic_batching.enabled"
+    if config.on(packing) and config.on(dynamic):
+        message = "policy.sequence_packing and policy.dynamic_batching are both enabled"
+        yield Problem(place(site.job, dynamic, packing), message, "enable at most one of them")
+    if shape.backend == "megatron" and shape.cp > 1 and not config.on(packing):
+        at = place(site.job, "policy.megatron_cfg.context_parallel_size", packing)
+        message = f"Megatron context_parallel_size {shape.cp} needs policy.sequence_packing.enabled"
+        yield Problem(at, message, f"set `{packing}: true`, or the size to 1")
+    if config.on(dynamic) and shape.pp > 1:
+        message = f"policy.dynamic_batching needs pipeline parallel 1, and it is {shape.pp}"
+        yield Problem(place(site.job, dynamic), message, "use sequence packing instead")
+
+
+@rule("logprob-micro-batch")
+def logprob_micro_batch(site: Site) -> Iterator[Problem]:
+    """At TP 4 and more, training and log-probabilities need the same micro batch size (R9).
+
+    With different ones the two disagree, and importance ratios drift from 1. NeMo RL refuses it, unless
+    loss_fn.force_on_policy_ratio is on (one batch a step), or NRL_IGNORE_TP_ACCURACY_CHECK=1 is in the environment.
+    """
+    if site.job is None:
+        return
+    config, shape = site.job.config, shape_of(site.job.config)
+    if shape.tp < 4 or shape.micro_batch == shape.logprob_batch:
+        return
+    forced = config.on("loss_fn.force_on_policy_ratio")
+    if (forced and shape.global_batch == shape.samples) or _bypassed(site):
+        return
+    at = place(site.job, "policy.logprob_batch_size", "policy.train_micro_batch_size")
+    message = f"TP {shape.tp}: train_micro_batch_size {shape.micro_batch} is not logprob_batch_size {shape.logprob_batch}"
+    if forced:
+        message += f", and force_on_policy_ratio needs train_global_batch_size {shape.global_batch} = {shape.samples} samples"
+    yield Problem(at, message, "make them equal; or accept it with `environment: {NRL_IGNORE_TP_ACCURACY_CHECK: \"1\"}`")
+
+
+@rule("generation-split")
+def generation_split(site: Site) -> Iterator[Problem]:
+    """When generation has GPUs of its own, some must be left for training (R10).
+
+    On one node: 0 < colocated.resources.gpus_per_node < cluster.gpus_per_node, and num_nodes null or 1. On more: 0 <
+    colocated.resources.num_nodes < cluster.num_nodes, and whole nodes.
+    """
+    if site.job is None:
+        return
+    config, shape = site.job.config, shape_of(site.job.config)
+    if shape.colocated:
+        return
+    gpus, nodes = (config.get(f"{_COLOCATED}.resources.{key}") for key in ("gpus_per_node", "num_nodes"))
+    where = f"{_COLOCATED}.resources"
+    if shape.nodes == 1:
+        at = place(site.job, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled", "cluster.num_nodes")
+        if not (isinstance(gpus, int) and 0 < gpus < shape.gpus_per_node):
+            message = f"{where}.gpus_per_node is {gpus}; on one node it must be 1 to {shape.gpus_per_node - 1} of {shape.gpus_per_node} GPUs"
+            yield Problem(at, message, f"use {max(shape.gpus_per_node // 2, 1)}, or more nodes, or `{_COLOCATED}.enabled: true`")
+        if nodes not in (None, 1):
+            at = place(site.job, f"{where}.num_nodes", f"{_COLOCATED}.enabled")
+            yield Problem(at, f"{where}.num_nodes is {nodes}; on one node it must be null or 1", "set it to null")
+        return
+    if not (isinstance(nodes, int) and 0 < nodes < shape.nodes):
+        at = place(site.job, f"{where}.num_nodes", f"{_COLOCATED}.enabled", "cluster.num_nodes")
+        message = f"{where}.num_nodes is {nodes}; it must be 1 to {shape.nodes - 1} of {shape.nodes} nodes"
+        yield Problem(at, message, "leave at least one node for training, or set `colocated.enabled: true`")
+    if gpus != shape.gpus_per_node:
+        at = place(site.job, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled")
+        message = f"{where}.gpus_per_node is {gpus}; on several nodes it must be cluster.gpus_per_node, {shape.gpus_per_node}"
+        yield Problem(at, message, f"use {shape.gpus_per_node}")
+
+
+def training_gpus(shape: Shape) -> str:
+    """``16 training GPUs`` with where they come from."""
+    total = f"{shape.nodes} x {shape.gpus_per_node}"
+    if shape.colocated:
+        return f"{total} = {shape.training_gpus} training GPUs"
+    return f"{total} - {shape.generation_gpus} generating = {shape.training_gpus} training GPUs"
+
+
+def _bypassed(site: Site) -> bool:
+    return site.job is not None and site.job.environment.get("NRL_IGNORE_TP_ACCURACY_CHECK") == "1"
+
+
+def _near_multiple(value: int, step: int) -> str:
+    below = value // step * step
+    return f"{below} or {below + step}" if below else str(step)

@@ -1,0 +1,106 @@
+"""The table that rules are tested by: for each rule inputs that trip it, and near twins that do not.
+
+Every ``test_<topic>.py`` of this folder holds a list ``CASES`` (or ``FLEETS``); test_table.py runs them all, and demands
+that no rule is without. Other folders join by a list in ``TABLES`` of test_table.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+import yaml
+
+from groundplan.checks import all_findings
+from groundplan.findings import Finding, Severity
+from groundplan.profile import parse_profile
+from groundplan.site import resolve
+
+#: The smallest profile. Every case is this with edits.
+BASE: dict[str, Any] = {"project": "my-project", "zone": "us-central1-b", "reservation": "my-reservation"}
+
+Edits = Mapping[str, Any]
+
+#: As a value: take the key out.
+GONE = object()
+
+
+@dataclass(frozen=True)
+class Case:
+    """`trips` are edits of BASE that the rule finds at `where`, with the texts `says` in message or hint; `passes` a near
+    twin that it does not find. `severity` is what it must be; "error" unless said."""
+
+    rule: str
+    trips: Edits
+    passes: Edits
+    where: str
+    says: tuple[str, ...] = ()
+    severity: str = "error"
+    as_of: date | None = None
+
+    def __str__(self) -> str:
+        return f"{self.rule}-{self.where}"
+
+
+@dataclass(frozen=True)
+class FleetCase:
+    """The same for several profiles: the rule finds something in the last of `trips`, and nothing in `passes`."""
+
+    rule: str
+    trips: tuple[Edits, ...]
+    passes: tuple[Edits, ...]
+    where: str
+    says: tuple[str, ...] = ()
+    severity: str = "error"
+    files: tuple[str, ...] = field(default=("a.yaml", "b.yaml", "c.yaml"))
+
+    def __str__(self) -> str:
+        return f"{self.rule}-{self.where}"
+
+
+def edited(edits: Edits, base: Mapping[str, Any] = BASE) -> dict[str, Any]:
+    """`base` with dotted keys set: ``{"gpu.pools[0].nodes": 3}``. Lists grow as needed."""
+    data: dict[str, Any] = yaml.safe_load(yaml.safe_dump(dict(base)))
+    for dotted, value in edits.items():
+        keys: list[str | int] = [int(n) if n else name for name, n in re.findall(r"([^.\[\]]+)|\[(\d+)\]", dotted)]
+        here: Any = data
+        for key, following in zip(keys, keys[1:], strict=False):
+            empty: Any = [] if isinstance(following, int) else {}
+            if isinstance(key, int):
+                here.extend({} for _ in range(key + 1 - len(here)))
+                here = here[key]
+            else:
+                here = here.setdefault(key, empty)
+        last = keys[-1]
+        if value is GONE:
+            here.pop(last)
+        elif isinstance(last, int):
+            here.extend(None for _ in range(last + 1 - len(here)))
+            here[last] = value
+        else:
+            here[last] = value
+    return data
+
+
+def text_of(edits: Edits) -> str:
+    """The profile as a file holds it."""
+    return yaml.safe_dump(edited(edits), sort_keys=False)
+
+
+def findings(edits: Edits, as_of: date | None = None) -> list[Finding]:
+    """Everything that check says of the profile; its shape must be right."""
+    profile, source = parse_profile(text_of(edits))
+    return all_findings(resolve(profile, as_of=as_of), source)
+
+
+def slugs(edits: Edits, as_of: date | None = None) -> set[str]:
+    """The rules that find something."""
+    return {finding.rule for finding in findings(edits, as_of)}
+
+
+def errors(edits: Edits) -> list[str]:
+    """``rule: message`` of every error."""
+    return [f"{f.rule}: {f.message}" for f in findings(edits) if f.severity is Severity.ERROR]
