@@ -26,6 +26,7 @@ RULE_MODULES = (
     "groundplan.gpu.capacity",
     "groundplan.gpu.labels",
     "groundplan.platform.rules",
+    "groundplan.workload.rules",
     "groundplan.rules.names",
     "groundplan.rules.labels",
     "groundplan.rules.backend",

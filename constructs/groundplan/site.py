@@ -15,6 +15,7 @@ from groundplan.catalog import Catalog, load_catalog
 from groundplan.cluster.plan import ClusterPlan, plan_cluster
 from groundplan.gpu.plan import FabricPlan, PoolPlan, plan_fabric, plan_pools
 from groundplan.network.plan import NetworkPlan, plan_network
+from groundplan.platform.spec import SecretReference
 from groundplan.profile import Profile
 from groundplan.storage.plan import LustrePlan, plan_lustre
 from groundplan.workload.job import JobPlan
@@ -59,6 +60,13 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
     """Compute the Site. `folder` is the profile's, for its catalog files. Raises GroundplanError on a bad catalog."""
     catalog = load_catalog(tuple(folder / name for name in profile.catalog))
     lustre, fabric, pools = plan_lustre(profile, catalog), plan_fabric(profile), plan_pools(profile, catalog)
+    job = plan_job(profile, catalog, lustre, fabric, pools)
+    if job and job.model.gated and "hugging_face" not in profile.secrets.model_fields_set:
+        # A profile of three lines has to run: a gated model's token is then asked for by Terraform. An explicit
+        # `hugging_face: null` stays none, which the rule `gated-model` refuses.
+        secrets = profile.secrets.model_copy(update={"hugging_face": SecretReference(variable=True)})
+        profile = profile.model_copy(update={"secrets": secrets})
+        job = plan_job(profile, catalog, lustre, fabric, pools)
     own = {"environment": profile.environment, "managed-by": "groundplan", "site": profile.site}
     return Site(
         profile=profile,
@@ -73,6 +81,6 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
         cluster=plan_cluster(profile, catalog),
         fabric=fabric,
         pools=pools,
-        job=plan_job(profile, catalog, lustre, fabric, pools),
+        job=job,
         as_of=as_of,
     )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,3 +81,24 @@ def test_a_folder_that_is_no_synth_output(terraform: None, tmp_path: Path) -> No
     result = CliRunner().invoke(rehearse, [str(tmp_path)])
     assert result.exit_code == 2
     assert "no stacks/*/cdk.tf.json" in result.output
+
+
+def test_ctrl_c_leaves_nothing_behind(terraform: None, tmp_path: Path) -> None:
+    folder = standin.write(standin.site(), tmp_path / "out")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from groundplan.rehearsal.command import rehearse; rehearse()", str(folder)],
+        env={**os.environ, "TMPDIR": str(scratch)},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "network  apply" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert list(scratch.iterdir()) == []

@@ -106,6 +106,14 @@ def test_a_provider_without_simulation_is_named(run: Run) -> None:
     assert "no simulation of hashicorp/random" in said(run({"network": network}))
 
 
+def test_another_provider_version_is_warned_of(run: Run) -> None:
+    network = standin.network()
+    network["terraform"]["required_providers"]["google"]["version"] = "7.0.0"
+    report = run({"network": network}, until="plan")
+    assert report.ok
+    assert "google 7.0.0 is pinned, the rehearsal knows 6.50.0" in said(report)
+
+
 def test_only_one_stack_is_planned_after_those_that_it_reads(run: Run) -> None:
     report = run(standin.site(), until="plan", stack="cluster")
     assert [bool(stack.created) for stack in report.stacks] == [True, True, False]

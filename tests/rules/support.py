@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from groundplan.checks import all_findings
-from groundplan.findings import Finding, Severity
+from groundplan.findings import RULES, Finding, Severity
 from groundplan.profile import parse_profile
 from groundplan.site import resolve
 
@@ -85,15 +85,27 @@ def edited(edits: Edits, base: Mapping[str, Any] = BASE) -> dict[str, Any]:
     return data
 
 
+class _Plain(yaml.SafeDumper):
+    """Writes a value that stands twice out twice: profiles take no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 def text_of(edits: Edits) -> str:
     """The profile as a file holds it."""
-    return yaml.safe_dump(edited(edits), sort_keys=False)
+    return yaml.dump(edited(edits), Dumper=_Plain, sort_keys=False)
+
+
+#: Topics whose rules are tested beside their own part.
+ELSEWHERE = {"workload", "kueue"}
 
 
 def findings(edits: Edits, as_of: date | None = None) -> list[Finding]:
-    """Everything that check says of the profile; its shape must be right."""
+    """Everything that check says of the profile, the job left out; its shape must be right."""
     profile, source = parse_profile(text_of(edits))
-    return all_findings(resolve(profile, as_of=as_of), source)
+    found = all_findings(resolve(profile, as_of=as_of), source)
+    return [finding for finding in found if RULES[finding.rule].topic not in ELSEWHERE]
 
 
 def slugs(edits: Edits, as_of: date | None = None) -> set[str]:

@@ -82,7 +82,7 @@ class SecretsSpec(Section):
     """References to the tokens that a job needs."""
 
     hugging_face: SecretReference | None = None
-    """Hugging Face read token: gated models and rate limits."""
+    """Hugging Face read token. Default: Terraform asks for it (`variable: true`) when the model is gated."""
     wandb: SecretReference | None = None
     """Weights & Biases API key; giving it turns W&B logging on."""
     image_pull: KubernetesName | None = None

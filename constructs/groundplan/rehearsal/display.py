@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from types import TracebackType
@@ -35,7 +36,8 @@ class Progress:
     def __call__(self, stack: str, step: str, resource: str, event: str) -> None:
         elapsed = time.monotonic() - self.started
         if self.live:
-            sys.stderr.write(f"{_CLEAR}simulated {elapsed:5.1f}s  {stack}  {step}  {resource}"[:160])
+            line = f"simulated {elapsed:5.1f}s  {stack}  {step}  {resource}"
+            sys.stderr.write(_CLEAR + line[: shutil.get_terminal_size().columns - 1])
             sys.stderr.flush()
         elif not resource and event == "done" and step not in ("init",) and (stack, step) != self.last:
             self.last = (stack, step)

@@ -21,7 +21,7 @@ from groundplan.rehearsal.faults import Fault
 from groundplan.rehearsal.report import Report, StackReport, changes
 from groundplan.rehearsal.schemas import TypeKey
 from groundplan.rehearsal.server import Server
-from groundplan.rehearsal.site import Stack, keys_of, names_made, protected, read_stacks
+from groundplan.rehearsal.site import Stack, keys_of, names_made, other_versions, protected, read_stacks
 from groundplan.rehearsal.terraform import Result, Terraform, scratch_copy, type_keys
 from groundplan.rehearsal.timeline import critical_path
 from groundplan.rehearsal.world import World
@@ -130,6 +130,8 @@ class Rehearsal:
             if missing := stack.unknown_providers:
                 self.find("rehearsal-provider", f"no simulation of {', '.join(missing)}", stack.name)
                 return
+            for mismatch in other_versions(stack):
+                self.find("rehearsal-version", mismatch, stack.name, severity=Severity.WARNING)
             terraform = self.terraform(stack, root)
             before = self.previous.get(stack.name) or self.previous.get(stack.kind)
             if before and (before / "rehearsal.tfstate").exists():

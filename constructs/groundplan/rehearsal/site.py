@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from groundplan.findings import GroundplanError
-from groundplan.rehearsal.schemas import PROVIDERS, TypeKey
+from groundplan.rehearsal.schemas import PROVIDERS, TypeKey, wheel
 from groundplan.rehearsal.terraform import resources, type_keys
 
 #: The order of a site. Stacks of other names come last, by name.
@@ -31,6 +32,23 @@ class Stack:
         required = self.configuration.get("terraform", {}).get("required_providers", {})
         used = {str(spec.get("source", name)) for name, spec in required.items() if isinstance(spec, dict)}
         return sorted(used - {f"hashicorp/{name}" for name in PROVIDERS})
+
+
+def other_versions(stack: Stack) -> list[str]:
+    """Provider versions that the stack pins and the installed bindings are not made from.
+
+    Terraform does not look at versions of providers that it is handed, so a rehearsal must.
+    """
+    found = []
+    for name, spec in stack.configuration.get("terraform", {}).get("required_providers", {}).items():
+        pinned = str(spec.get("version", "")) if isinstance(spec, dict) else ""
+        ours = wheel(name).provider_version if name in PROVIDERS else ""
+        if _EXACT.fullmatch(pinned) and ours and pinned.lstrip("= ") != ours:
+            found.append(f"{name} {pinned} is pinned, the rehearsal knows {ours}")
+    return found
+
+
+_EXACT = re.compile(r"=? *\d+\.\d+\.\d+")
 
 
 class NoStacks(GroundplanError):

@@ -58,13 +58,17 @@ def config_key(site: Site) -> Iterator[Problem]:
         leaf, group = path in known, any(k.startswith(path + ".") for k in known)
         version = job.release.version
         if prefix == "+" and (leaf or group):
-            yield Problem(place, f"`+{path}`: NeMo RL {version} has this key already", f"write `{path}`, without the plus")
+            yield Problem(
+                place, f"`+{path}`: NeMo RL {version} has this key already", f"write `{path}`, without the plus"
+            )
         elif prefix == "~" and not (leaf or group):
             yield Problem(place, f"`~{path}`: NeMo RL {version} has no such key", _nearest(path, known))
         elif prefix == "" and not (leaf or group or is_open(path, known) or _under_nothing(path, known)):
             yield Problem(place, f"`{path}` is no configuration key of NeMo RL {version}", _key_hint(path, known))
         elif prefix == "" and group and not leaf and value == {}:
-            yield Problem(place, f"`{path}` is an empty mapping, which changes nothing", "leave it out, or set it to null")
+            yield Problem(
+                place, f"`{path}` is an empty mapping, which changes nothing", "leave it out, or set it to null"
+            )
 
 
 @rule("config-type")
@@ -137,7 +141,9 @@ def fits(wanted: str, value: Any) -> bool:
 
 
 #: Keys whose whole-number default means a count; others take fractions too (grpo.batch_multiplier).
-_COUNTED = re.compile(r"(num_|size|period|steps|length|batch_size|nodes|gpus|tokens|epochs|seed|workers|turns|iters|dim)")
+_COUNTED = re.compile(
+    r"(num_|size|period|steps|length|batch_size|nodes|gpus|tokens|epochs|seed|workers|turns|iters|dim)"
+)
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 
 

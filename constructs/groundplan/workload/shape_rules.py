@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundplan.findings import Problem, rule
+from groundplan.findings import Problem, Severity, rule
 from groundplan.site import Site
 from groundplan.workload.places import place
 from groundplan.workload.shape import Shape, shape_of
@@ -89,7 +89,7 @@ def batch_size(site: Site) -> Iterator[Problem]:
         yield Problem(at, f"{copies}; {product} samples are not divisible by {dp}", hint)
 
 
-@rule("micro-batch")
+@rule("micro-batch", Severity.WARNING)
 def micro_batch(site: Site) -> Iterator[Problem]:
     """One copy's part of the batch divides into micro batches, unless sequences are packed or batched dynamically."""
     if site.job is None:
@@ -127,7 +127,9 @@ def generation_parallel(site: Site) -> Iterator[Problem]:
     if shape.vllm_ep > 1:
         at = place(site.job, f"{_VLLM}.expert_parallel_size")
         if shape.vllm_ep % shape.vllm_tp:
-            message = f"vLLM expert_parallel_size {shape.vllm_ep} is no multiple of tensor_parallel_size {shape.vllm_tp}"
+            message = (
+                f"vLLM expert_parallel_size {shape.vllm_ep} is no multiple of tensor_parallel_size {shape.vllm_tp}"
+            )
             yield Problem(at, message, "use a multiple of it, or 1")
         elif shape.vllm_ep != shape.vllm_tp and asynchronous:
             message = f"vLLM expert_parallel_size {shape.vllm_ep} other than tensor_parallel_size {shape.vllm_tp} excludes async_engine"
@@ -169,10 +171,14 @@ def logprob_micro_batch(site: Site) -> Iterator[Problem]:
     if (forced and shape.global_batch == shape.samples) or _bypassed(site):
         return
     at = place(site.job, "policy.logprob_batch_size", "policy.train_micro_batch_size")
-    message = f"TP {shape.tp}: train_micro_batch_size {shape.micro_batch} is not logprob_batch_size {shape.logprob_batch}"
+    message = (
+        f"TP {shape.tp}: train_micro_batch_size {shape.micro_batch} is not logprob_batch_size {shape.logprob_batch}"
+    )
     if forced:
-        message += f", and force_on_policy_ratio needs train_global_batch_size {shape.global_batch} = {shape.samples} samples"
-    yield Problem(at, message, "make them equal; or accept it with `environment: {NRL_IGNORE_TP_ACCURACY_CHECK: \"1\"}`")
+        message += (
+            f", and force_on_policy_ratio needs train_global_batch_size {shape.global_batch} = {shape.samples} samples"
+        )
+    yield Problem(at, message, 'make them equal; or accept it with `environment: {NRL_IGNORE_TP_ACCURACY_CHECK: "1"}`')
 
 
 @rule("generation-split")
@@ -193,7 +199,9 @@ def generation_split(site: Site) -> Iterator[Problem]:
         at = place(site.job, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled", "cluster.num_nodes")
         if not (isinstance(gpus, int) and 0 < gpus < shape.gpus_per_node):
             message = f"{where}.gpus_per_node is {gpus}; on one node it must be 1 to {shape.gpus_per_node - 1} of {shape.gpus_per_node} GPUs"
-            yield Problem(at, message, f"use {max(shape.gpus_per_node // 2, 1)}, or more nodes, or `{_COLOCATED}.enabled: true`")
+            yield Problem(
+                at, message, f"use {max(shape.gpus_per_node // 2, 1)}, or more nodes, or `{_COLOCATED}.enabled: true`"
+            )
         if nodes not in (None, 1):
             at = place(site.job, f"{where}.num_nodes", f"{_COLOCATED}.enabled")
             yield Problem(at, f"{where}.num_nodes is {nodes}; on one node it must be null or 1", "set it to null")
@@ -204,7 +212,9 @@ def generation_split(site: Site) -> Iterator[Problem]:
         yield Problem(at, message, "leave at least one node for training, or set `colocated.enabled: true`")
     if gpus != shape.gpus_per_node:
         at = place(site.job, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled")
-        message = f"{where}.gpus_per_node is {gpus}; on several nodes it must be cluster.gpus_per_node, {shape.gpus_per_node}"
+        message = (
+            f"{where}.gpus_per_node is {gpus}; on several nodes it must be cluster.gpus_per_node, {shape.gpus_per_node}"
+        )
         yield Problem(at, message, f"use {shape.gpus_per_node}")
 
 

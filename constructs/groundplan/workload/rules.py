@@ -1,0 +1,156 @@
+"""Rules of the job as Kubernetes and Ray see it: image, driver, names, environment, retries, the steps around it.
+
+The other rules of the workload stand beside this module, by concern; importing it registers them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from groundplan.catalog import shipped
+from groundplan.findings import Problem, Severity, rule
+from groundplan.secrets import is_secret_name
+from groundplan.site import Site
+from groundplan.workload import config_rules, fit_rules, run_rules, shape_rules
+from groundplan.workload.environment import MANAGED
+from groundplan.workload.places import place
+from groundplan.workload.plan import MAX_BASE_NAME
+from groundplan.workload.shape import shape_of
+
+__all__ = ["config_rules", "fit_rules", "run_rules", "shape_rules"]
+
+_FLOATING = ("latest", "nightly", "main", "dev")
+_RELEASE_TAG = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
+
+
+@rule("job-name")
+def job_name(site: Site) -> Iterator[Problem]:
+    """The name before the hash has at most 38 characters: KubeRay takes 47, and adds its own endings up to 63."""
+    name = site.profile.workload.name
+    if name is not None and len(name) > MAX_BASE_NAME:
+        message = (
+            f"workload.name: {len(name)} characters is above {MAX_BASE_NAME}, to which a hyphen and 8 digits are added"
+        )
+        yield Problem(("workload", "name"), message, f"use a name such as {name[:MAX_BASE_NAME].rstrip('-')}")
+
+
+@rule("job-image")
+def job_image(site: Site) -> Iterator[Problem]:
+    """The image must hold the release that is named, and be the same one tomorrow.
+
+    The release decides Ray's version, the script and the keys; head and workers with another Ray never meet. A tag such as
+    `latest` moves under a running site: refused in prod, a warning in dev.
+    """
+    image, path = site.profile.workload.image, ("workload", "image")
+    if image is None:
+        return
+    release = site.profile.workload.release or site.catalog.default_release
+    tag = "" if "@" in image else image.rpartition("/")[2].partition(":")[2]
+    if "@" not in image and (not tag or any(word in tag.lower() for word in _FLOATING)):
+        severity = Severity.ERROR if site.profile.environment == "prod" else Severity.WARNING
+        message = f"workload.image: `{image}` is a moving image ({'no tag' if not tag else 'tag ' + tag})"
+        yield Problem(path, message, "name a release's tag or a digest", severity)
+    found = _RELEASE_TAG.search(tag)
+    if found and found.group(0) != release:
+        message = f"workload.image: tag {tag} is not NeMo RL {release}, whose Ray and configuration keys are used"
+        yield Problem(path, message, f"set `workload.release: {found.group(0)}`, or use an image of {release}")
+
+
+@rule("cuda-driver", Severity.WARNING)
+def cuda_driver(site: Site) -> Iterator[Problem]:
+    """The release's CUDA must run on the driver that GKE installs: CUDA 13 (NeMo RL v0.7.0) needs R580.
+
+    A warning, because what DEFAULT and LATEST give depends on the GKE version.
+    """
+    job = site.job
+    if job is None or job.pool is None:
+        return
+    drivers: dict[str, int] = shipped("nemo_rl")["gke_drivers"]
+    setting = job.pool.spec.driver
+    if drivers[setting] < job.release.min_driver:
+        message = (
+            f"NeMo RL {job.release.version} holds CUDA {job.release.cuda}, which needs driver R{job.release.min_driver}; "
+            f"pool {job.pool.name} with driver {setting} has about R{drivers[setting]}"
+        )
+        path = ("workload", "release") if job.spec.release else ("gpu", "pools", job.pool.index, "driver")
+        hint = f"set `driver: LATEST` on the pool, or `workload.release: {site.catalog.default_release}`"
+        yield Problem(path, message, hint)
+
+
+@rule("job-environment")
+def job_environment(site: Site) -> Iterator[Problem]:
+    """Variables of the user's own: no secret, and nothing that groundplan sets from other keys or that breaks NeMo RL."""
+    for name in site.profile.workload.environment:
+        path = ("workload", "environment", name)
+        if is_secret_name(name):
+            message = f"workload.environment: `{name}` names a secret, and the value would stand in the manifest"
+            yield Problem(path, message, "use `secrets:` (hugging_face, wandb)")
+        elif name in MANAGED:
+            yield Problem(path, f"workload.environment: groundplan sets `{name}` itself", "leave it out")
+        elif name in _REFUSED:
+            yield Problem(path, f"workload.environment: `{name}` {_REFUSED[name]}", "leave it out")
+        elif name in _DOUBTFUL:
+            message = f"workload.environment: `{name}` {_DOUBTFUL[name]}"
+            yield Problem(path, message, "leave it out, unless a support case asks for it", Severity.WARNING)
+
+
+_REFUSED = {
+    "ENABLE_LOGIN_SHELL": "makes KubeRay start Ray in a login shell, where NeMo RL's `ray` is not on the path",
+    "RAY_enable_autoscaler_v2": "needs autoscaling, which a training has not",
+    "CUDA_VISIBLE_DEVICES": "is set by Ray for each actor, and the driver's value would overwrite it",
+    "RAY_OVERRIDE_JOB_RUNTIME_ENV": "is for a runtimeEnvYAML, which groundplan does not write",
+}
+_DOUBTFUL = {
+    "NCCL_CUMEM_ENABLE": "is set by NeMo RL itself for generation apart from training (NVIDIA-NeMo/RL#564)",
+    "NCCL_NVLS_ENABLE": "is set by NeMo RL itself when a model spans nodes (NVIDIA-NeMo/RL#1352)",
+    "NCCL_SOCKET_IFNAME": "must name the interface that the nodes reach each other by, which is eth0",
+    "GLOO_SOCKET_IFNAME": "must name the interface that the nodes reach each other by, which is eth0",
+    "NCCL_NET": "other than gIB leaves the RDMA network unused",
+    "NRL_FORCE_REBUILD_VENVS": "builds every environment anew on every node, from the network",
+}
+
+
+@rule("retries-checkpoints", Severity.WARNING)
+def retries_checkpoints(site: Site) -> Iterator[Problem]:
+    """A retry starts a whole new Ray cluster; without a checkpoint to resume from it starts the training over."""
+    job = site.job
+    if job is None or job.spec.retries == 0:
+        return
+    path = ("workload", "retries")
+    if not job.config.on("checkpointing.enabled"):
+        message = f"workload.retries {job.spec.retries}: checkpointing is off, so that each starts from nothing"
+        yield Problem(path, message, "set `checkpointing.enabled: true`, or retries to 0")
+    elif not job.config.text("checkpointing.checkpoint_dir").startswith(job.mount_path + "/"):
+        message = (
+            f"workload.retries {job.spec.retries}: the checkpoints are not on shared storage, and go with the pods"
+        )
+        yield Problem(path, message, f"leave checkpoint_dir out: it is {job.folder}/checkpoints")
+
+
+@rule("export-backend")
+def export_backend(site: Site) -> Iterator[Problem]:
+    """The export step converts DTensor checkpoints, on the head's CPUs; Megatron's converter needs GPUs and Megatron."""
+    job = site.job
+    if job is None or not job.spec.export.enabled:
+        return
+    path = ("workload", "export", "enabled")
+    if job.spec.mode == "cluster":
+        yield Problem(path, "workload.export: mode cluster has no end of training to export after", "leave it out")
+    elif shape_of(job.config).backend == "megatron":
+        hint = "leave it out, and run examples/converters/convert_megatron_to_hf.py on a RayCluster (`mode: cluster`)"
+        yield Problem(path, "workload.export: a Megatron checkpoint cannot be converted on the head", hint)
+    elif not job.config.on("checkpointing.enabled"):
+        at = place(job, "checkpointing.enabled")
+        yield Problem(at, "workload.export needs checkpointing.enabled true", "set it to true, or leave the export out")
+
+
+@rule("cluster-mode", Severity.WARNING)
+def cluster_mode(site: Site) -> Iterator[Problem]:
+    """An interactive RayCluster holds its GPUs until it is taken away; deadlines and retries do not apply to it."""
+    job = site.job
+    if job is None or job.spec.mode != "cluster":
+        return
+    given = job.spec.model_fields_set & {"submission", "retries", "deadline_hours", "keep_minutes", "startup_minutes"}
+    for name in sorted(given):
+        yield Problem(("workload", name), f"workload.{name} has no effect with mode cluster", "leave it out")

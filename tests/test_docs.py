@@ -1,0 +1,81 @@
+"""The documentation is true: links lead somewhere, examples work, excerpts are what the program prints."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from sites import ROOT, site_of, synthesized
+
+from groundplan.cli import COMMANDS
+
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_profiles_in_the_documentation_pass_check(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every YAML block that names a project is a whole profile; blocks of catalog entries are put beside it."""
+    monkeypatch.chdir(tmp_path)
+    parsed = [(block, yaml.safe_load(block)) for block in blocks(page.read_text("utf-8"), "yaml")]
+    for block, data in parsed:
+        name = re.match(r"# (\S+\.yaml)\n", block)
+        if name and "source" in data:
+            (tmp_path / name[1]).write_text(block)
+    for block, data in parsed:
+        if isinstance(data, dict) and "project" in data and "source" not in data:
+            site_of(block)
+
+
+def test_the_machine_type_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    entry, use = blocks((ROOT / "docs" / "add-a-machine-type.md").read_text("utf-8"), "yaml")
+    (tmp_path / "my-machines.yaml").write_text(entry)
+    profile = "project: my-project\nzone: us-central1-b\nreservation: my-reservation\n" + use
+    pool = synthesized(profile).resources("google_container_node_pool")["pool-a4-highgpu-8g-metal"]
+    assert pool["node_config"]["machine_type"] == "a4-highgpu-8g-metal"
+    assert pool["node_config"]["guest_accelerator"][0]["type"] == "nvidia-b200"
+
+
+def test_the_readme_shows_what_synth_prints() -> None:
+    site = synthesized((ROOT / "profiles" / "nemo-rl-b200.yaml").read_text("utf-8"))
+    shown = dict(re.findall(r"^(nemo-rl-b200-\w+) +(\d+)  cdktf\.out", README, re.MULTILINE))
+    counted = {
+        site.site.stack_name(kind): str(sum(len(entries) for entries in stack["resource"].values()))
+        for kind, stack in site.stacks.items()
+    }
+    assert shown == counted
+
+
+def test_the_readme_excerpt_is_in_the_output() -> None:
+    (excerpt,) = blocks(README, "json")
+    site = synthesized((ROOT / "profiles" / "nemo-rl-b200.yaml").read_text("utf-8"))
+    (pool,) = site.stacks["gpu"]["resource"]["google_container_node_pool"].values()
+    for key, value in json.loads(f"{{{excerpt}}}").items():
+        assert pool["node_config"][key] == value
+
+
+def test_the_readme_names_every_command() -> None:
+    named = set(re.findall(r"`groundplan (\w+)", README))
+    assert named >= set(COMMANDS)
+
+
+def test_every_rule_and_command_the_pages_name_exists() -> None:
+    for page in PAGES:
+        for command in re.findall(r"`groundplan (\w+)[ `]", page.read_text("utf-8")):
+            assert command in COMMANDS, f"{page.name}: groundplan {command}"
