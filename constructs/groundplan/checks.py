@@ -52,7 +52,18 @@ class Checked:
 def all_findings(site: Site, source: Source | None = None) -> list[Finding]:
     """All findings of all rules, in the order of the file; those that the profile ignores carry its reason."""
     found = [f for rule in RULES.values() if rule.subject == "site" for f in rule.findings(site)]
-    return in_order([settle(finding, site, source) for finding in found])
+    return in_order(_without_secrets([settle(finding, site, source) for finding in found]))
+
+
+def _without_secrets(findings: list[Finding]) -> list[Finding]:
+    """Show no source line on which a secret stands that only its key gives away; what looks like one never got so far."""
+    lines = {finding.location.line for finding in findings if finding.rule == "secret-value" and finding.location}
+    return [
+        dataclasses.replace(finding, location=dataclasses.replace(finding.location, text=""))
+        if finding.location and finding.location.line in lines
+        else finding
+        for finding in findings
+    ]
 
 
 def settle(finding: Finding, site: Site, source: Source | None) -> Finding:
@@ -61,6 +72,8 @@ def settle(finding: Finding, site: Site, source: Source | None) -> Finding:
     if finding.rule == "ignore-unknown":
         reason = ""
     location = source.locate(finding.path) if source else None
+    if location and source and finding.path[:1] not in source.keys:  # nothing of it is written: no line to show
+        location = dataclasses.replace(location, text="")
     return dataclasses.replace(finding, location=location, ignored=reason)
 
 

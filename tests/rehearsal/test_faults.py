@@ -83,6 +83,12 @@ def test_a_protected_cluster_whose_creation_timed_out_is_untainted(run: Run) -> 
     assert outcome.recovery == ["apply (refused)", "untaint google_container_cluster.cluster", "apply"]
 
 
+def test_a_fault_that_hits_nothing_is_told(run: Run) -> None:
+    report = run({"network": standin.network()}, faults=("quota:google_sql_database",))
+    assert not report.ok
+    assert "--fault quota:google_sql_database: it hit nothing" in said(report)
+
+
 def test_an_unknown_fault_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown fault 'flood'; there are quota, "):
         Fault.parse("flood")

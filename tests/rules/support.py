@@ -78,7 +78,7 @@ def edited(edits: Edits, base: Mapping[str, Any] = BASE) -> dict[str, Any]:
         if value is GONE:
             here.pop(last)
         elif isinstance(last, int):
-            here.extend(None for _ in range(last + 1 - len(here)))
+            here.extend({} for _ in range(last + 1 - len(here)))
             here[last] = value
         else:
             here[last] = value

@@ -14,7 +14,9 @@ from groundplan.catalog import SECTIONS, Catalog, Provenance, load_catalog
 
 @click.command()
 @click.argument("section", required=False, type=click.Choice(list(SECTIONS)))
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How.")
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How."
+)
 @click.option(
     "--file",
     "files",
@@ -46,7 +48,9 @@ def _plain(entry: Any) -> Any:
     """An entry as plain data, without what repeats its name, says nothing, or is said beside it."""
     if isinstance(entry, str):
         return entry
-    fields = dataclasses.asdict(entry) if dataclasses.is_dataclass(entry) and not isinstance(entry, type) else dict(entry)
+    fields = (
+        dataclasses.asdict(entry) if dataclasses.is_dataclass(entry) and not isinstance(entry, type) else dict(entry)
+    )
     hidden = ("name", "source", "date")
     return {key: value for key, value in fields.items() if key not in hidden and value not in (None, (), [], {}, "")}
 
@@ -70,14 +74,19 @@ def _print_section(facts: Catalog, section: str) -> None:
     for name, entry in entries.items():
         if (here := _origin(facts, section, name)) != origin:
             origin = here
-            click.echo(click.style(f"  # {origin.source or 'no source given'}, {origin.date or 'no date given'}", dim=True))
+            click.echo(
+                click.style(f"  # {origin.source or 'no source given'}, {origin.date or 'no date given'}", dim=True)
+            )
         click.echo(f"  {name!s:{width}}  {_line(_plain(entry))}".rstrip())
     click.echo()
 
 
 def _line(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {_line(inner)}" if not isinstance(inner, dict) else f"{key}: {{{_line(inner)}}}" for key, inner in value.items())
+        return ", ".join(
+            f"{key}: {_line(inner)}" if not isinstance(inner, dict) else f"{key}: {{{_line(inner)}}}"
+            for key, inner in value.items()
+        )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_line(item) for item in value) + "]"
     return str(value)

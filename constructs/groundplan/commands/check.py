@@ -35,7 +35,9 @@ def _day(context: click.Context, parameter: click.Parameter, value: str | None) 
     help="How findings are printed: for people, for programs, as annotations of a pull request, for code scanning.",
 )
 @click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
-@click.option("--as-of", callback=_day, metavar="DATE", help="Judge what expires by this day; without it nothing expires.")
+@click.option(
+    "--as-of", callback=_day, metavar="DATE", help="Judge what expires by this day; without it nothing expires."
+)
 def check(profiles: tuple[Path, ...], format_: str, strict: bool, as_of: date | None) -> None:
     """Say everything that is wrong with PROFILES, and exit 1 if that is more than warnings.
 

@@ -44,7 +44,9 @@ def rules_markdown() -> str:
 
 
 @click.command()
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How.")
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How."
+)
 @click.option("--markdown", is_flag=True, help="Print the whole documentation of all rules as Markdown.")
 def rules(format_: str, markdown: bool) -> None:
     """List the rules by the part of the site that they are about."""
@@ -52,7 +54,8 @@ def rules(format_: str, markdown: bool) -> None:
         click.echo(rules_markdown(), nl=False)
     elif format_ == "json":
         entries = [
-            {"rule": r.slug, "severity": str(r.severity), "topic": r.topic, "summary": r.summary} for r in RULES.values()
+            {"rule": r.slug, "severity": str(r.severity), "topic": r.topic, "summary": r.summary}
+            for r in RULES.values()
         ]
         click.echo(json.dumps(entries, indent=2))
     else:

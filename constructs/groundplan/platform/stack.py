@@ -17,6 +17,7 @@ from constructs import Construct
 from groundplan.cluster.plan import account_email
 from groundplan.manifest import to_yaml
 from groundplan.platform import gib
+from groundplan.platform.kueue import KUEUE_REPOSITORY, kueue_objects, kueue_values
 from groundplan.platform.objects import network_objects
 from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.site import Site
@@ -51,6 +52,8 @@ class PlatformStack(ClusterClientStack):
             wait=False,
         )
         self._kuberay()
+        if site.profile.platform.kueue.enabled:
+            self._kueue()
 
     def _labels(self) -> dict[str, str]:
         return {"app.kubernetes.io/managed-by": "groundplan", "app.kubernetes.io/part-of": self.site.name}
@@ -163,4 +166,30 @@ class PlatformStack(ClusterClientStack):
             wait=True,
             timeout=900,
             max_history=5,
+        )
+
+    def _kueue(self) -> None:
+        """The operator, and after it (its CRDs and webhook must serve) the queue's objects: no second apply is needed."""
+        site, spec = self.site, self.site.profile.platform.kueue
+        operator = Release(
+            self,
+            "kueue",
+            name="kueue",
+            namespace=spec.namespace,
+            create_namespace=True,
+            repository=KUEUE_REPOSITORY,
+            chart="kueue",
+            version=spec.version,
+            values=[to_yaml(kueue_values(site))],
+            atomic=True,
+            wait=True,
+            timeout=900,
+            max_history=5,
+        )
+        self.pass_through(
+            "queue",
+            release=f"{site.name}-queue",
+            namespace=self.namespace,
+            manifests=kueue_objects(site),
+            depends_on=[operator, *self.after_namespace],
         )

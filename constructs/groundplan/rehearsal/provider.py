@@ -16,6 +16,7 @@ from groundplan.rehearsal import protocol as wire_format
 from groundplan.rehearsal.answers import computed, known, render
 from groundplan.rehearsal.data_sources import read_data_source
 from groundplan.rehearsal.facts import TypeFacts
+from groundplan.rehearsal.fitting import check_choices, conform, mark_sensitive
 from groundplan.rehearsal.protocol import Diagnostic, Field, Message, message
 from groundplan.rehearsal.schemas import TypeKey
 from groundplan.rehearsal.shapes import Attribute, Block, CtyType, block_type
@@ -41,7 +42,7 @@ class SimulatedProvider:
         self.facts = {key: world.facts.of(key, block) for key, block in self.resources.items()}
         for key, block in self.resources.items():
             for path in self.facts[key].sensitive:
-                _mark_sensitive(block, path.split("."))
+                mark_sensitive(block, path.split("."))
         self.handlers: dict[str, Handler] = {
             "GetProviderSchema": self.schema,
             "ValidateProviderConfig": lambda request: b"",
@@ -82,7 +83,7 @@ class SimulatedProvider:
         """Enumerations from the documentation, as warnings: some of them have no validator in the provider."""
         name = wire_format.text(request, 1)
         found: list[Diagnostic] = []
-        _check_choices(self.resources[name], wire_format.dynamic(request, 2), (), found)
+        check_choices(self.resources[name], wire_format.dynamic(request, 2), (), found)
         return message(*wire_format.diagnostics(1, found))
 
     def configure(self, request: Message) -> bytes:
@@ -284,49 +285,5 @@ def _diagnosed(number: int) -> Iterator[_Answer]:
         answer.found.append(Diagnostic("groundplan's simulated provider failed (a bug)", traceback.format_exc()))
 
 
-def conform(cty: CtyType, value: Value) -> Value:
-    """Fit stored JSON to a type: missing members become null, members the schema no longer has are dropped."""
-    if value is None or isinstance(cty, str):
-        if cty == "dynamic" and isinstance(value, dict) and set(value) == {"type", "value"}:
-            return [json.dumps(value["type"]).encode(), value["value"]]
-        return value
-    constructor, inner = cty
-    if constructor == "object":
-        return {name: conform(each, value.get(name)) for name, each in inner.items()}
-    if constructor == "map":
-        return {name: conform(inner, each) for name, each in value.items()}
-    return [conform(inner, each) for each in value]
-
-
 def _set(members: Object) -> Object:
     return {name: value for name, value in members.items() if value is not None}
-
-
-def _mark_sensitive(block: Block, path: list[str]) -> None:
-    name, *rest = path
-    if rest and name in block.blocks:
-        _mark_sensitive(block.blocks[name].block, rest)
-    elif name in block.attributes:
-        attribute = block.attributes[name]
-        for inner in rest:
-            if inner not in attribute.nested:
-                return
-            attribute = attribute.nested[inner]
-        attribute.sensitive = True
-
-
-def _check_choices(block: Block, config: Value, at: wire_format.Path, found: list[Diagnostic]) -> None:
-    if not isinstance(config, dict):
-        return
-    for name, attribute in block.attributes.items():
-        value = config.get(name)
-        if attribute.choices and isinstance(value, str) and value and value not in attribute.choices:
-            listed = ", ".join(attribute.choices)
-            detail = f'{name} = "{value}" is not among the documented values: {listed}.'
-            found.append(Diagnostic("Value not documented", detail, "warning", (*at, name)))
-    for name, nested in block.blocks.items():
-        elements = config.get(name)
-        if isinstance(elements, list):
-            for index, each in enumerate(elements):
-                where = (*at, name, index) if nested.nesting == "list" else (*at, name)
-                _check_choices(nested.block, each, where, found)

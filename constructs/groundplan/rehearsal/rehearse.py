@@ -142,6 +142,10 @@ class Rehearsal:
             self._plan_and_apply(stack, terraform, entry, apply=not last or self.options.until != "plan")
         if self.options.until == "destroy":
             self.destroy()
+        played = {each.fault for each in self.report.faults if each.hit or each.fault == "lock"}
+        for text in self.options.faults:
+            if text not in played and not self.failed:
+                self.find("rehearsal-fault", "it hit nothing: the site makes nothing of its type", f"--fault {text}")
 
     @property
     def failed(self) -> bool:

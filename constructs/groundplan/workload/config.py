@@ -1,7 +1,7 @@
 """The configuration that a job will have: the release's defaults, the recipe, and what site and user set over them.
 
-It is composed here the way NeMo RL composes it in the pod, as a flat mapping of dotted paths, so that rules can judge it
-before a GPU is touched, and each override is written in the form its path needs.
+It is composed here the way NeMo RL composes it in the pod, as a flat mapping of dotted paths, so that rules can judge
+it before a GPU is touched, and each override is written in the form its path needs.
 """
 
 from __future__ import annotations

@@ -41,8 +41,9 @@ def unknown_release(site: Site) -> Iterator[Problem]:
 def config_key(site: Site) -> Iterator[Problem]:
     """An override must name a key that the release's configuration has.
 
-    NeMo RL's configuration is a Hydra struct: an unknown key stops the job at its start, after the nodes have come up. A
-    key that is new on purpose is written with a plus, ``+policy.generation.some_key``. Groups such as vllm_kwargs take any.
+    NeMo RL's configuration is a Hydra struct: an unknown key stops the job at its start, after the nodes have come up.
+    A key that is new on purpose is written with a plus, ``+policy.generation.some_key``. Groups such as vllm_kwargs
+    take any.
     """
     job = site.job
     if job is None:

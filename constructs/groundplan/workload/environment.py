@@ -1,8 +1,9 @@
 """The environment of head and workers: one list for both.
 
-NeMo RL copies every variable of the driver, which runs on the head, into every worker's runtime environment, where it wins
-over the worker pod's own (measured; nemo_rl/distributed/virtual_cluster.py). So a variable that is right for the workers
-must stand on the head too, and nothing may go through ``runtimeEnvYAML``: a key on both sides stops ``ray.init``.
+NeMo RL copies every variable of the driver, which runs on the head, into every worker's runtime environment, where it
+wins over the worker pod's own (measured; nemo_rl/distributed/virtual_cluster.py). So a variable that is right for the
+workers must stand on the head too, and nothing may go through ``runtimeEnvYAML``: a key on both sides stops
+``ray.init``.
 """
 
 from __future__ import annotations
@@ -53,10 +54,14 @@ def network_environment(machine: Machine | None) -> dict[str, str]:
     return values | {"NCCL_DEBUG": "WARN"}
 
 
+def plain_environment(job: JobPlan) -> list[dict[str, object]]:
+    """The plain variables, as a container takes them."""
+    return [{"name": name, "value": value} for name, value in job.environment.items()]
+
+
 def container_environment(job: JobPlan) -> list[dict[str, object]]:
-    """The list as a container takes it: plain variables, then references to Secrets."""
-    plain: list[dict[str, object]] = [{"name": name, "value": value} for name, value in job.environment.items()]
+    """The whole list: plain variables, then references to Secrets."""
     references: list[dict[str, object]] = [
         {"name": s.variable, "valueFrom": {"secretKeyRef": {"name": s.secret, "key": s.key}}} for s in job.secrets
     ]
-    return plain + references
+    return plain_environment(job) + references

@@ -1,10 +1,11 @@
 """Will the model fit? Estimates of GPU memory, in GB (10^9 bytes) per GPU, rough on purpose and shown in full.
 
-Training holds weights, gradients and Adam's two moments. DTensor (FSDP2) keeps all four in 32 bits, 16 bytes a parameter,
-spread over all training GPUs. Megatron keeps 16-bit weights and 32-bit gradients of its own part, 6 bytes a parameter over
-TP x PP (x EP), and 12 bytes of optimizer state spread over all. Activations follow from tokens, width and depth of a dense
-transformer of that size (width^3 = parameters / 0.12, depth = width / 100); with checkpointing one layer at a time. Logits
-are tokens x vocabulary, three 32-bit copies. vLLM holds 16-bit weights within its share of the memory, and a cache.
+Training holds weights, gradients and Adam's two moments. DTensor (FSDP2) keeps all four in 32 bits, 16 bytes a
+parameter, spread over all training GPUs. Megatron keeps 16-bit weights and 32-bit gradients of its own part, 6 bytes a
+parameter over TP x PP (x EP), and 12 bytes of optimizer state spread over all. Activations follow from tokens, width
+and depth of a dense transformer of that size (width^3 = parameters / 0.12, depth = width / 100); with checkpointing one
+layer at a time. Logits are tokens x vocabulary, three 32-bit copies. vLLM holds 16-bit weights within its share of the
+memory, and a cache.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ class Fit:
         )
 
 
-def estimate(billions: float, shape: Shape, config: Config, memory_gb: int) -> Fit:
-    """GB per GPU that a model of that many billions of parameters will need."""
-    width = (billions * 1e9 / 0.12) ** (1 / 3)
+def estimate(billions: float, active: float, shape: Shape, config: Config, memory_gb: int) -> Fit:
+    """GB per GPU that a model of that many billions of parameters, and active ones, will need."""
+    width = (active * 1e9 / 0.12) ** (1 / 3)
     depth = width / 100
     tokens = shape.micro_batch * shape.sequence / shape.cp
     saved = config.on(f"policy.{shape.backend}_cfg.activation_checkpointing")

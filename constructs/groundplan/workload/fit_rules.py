@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groundplan.cluster.allocatable import allocatable
-from groundplan.findings import Problem, Severity, rule
+from groundplan.findings import Problem, ProfilePath, Severity, rule
 from groundplan.site import Site
 from groundplan.workload.fit import CACHE_SHARE, DTENSOR_LIMIT, estimate
 from groundplan.workload.places import place
@@ -32,7 +32,7 @@ def model_fit(site: Site) -> Iterator[Problem]:
     if not shape.backend or shape.training_gpus <= 0:
         return
     billions, has = job.model.billions, f"a GPU of {job.pool.name if job.pool else ''} has {gpu.memory_gb} GB"
-    fit = estimate(billions, shape, config, gpu.memory_gb)
+    fit = estimate(billions, job.model.active or billions, shape, config, gpu.memory_gb)
     sizes = f"policy.{shape.backend}_cfg.{'tensor_model' if shape.backend == 'megatron' else 'tensor'}_parallel_size"
     at = place(job, sizes, "policy.model_name", "policy.max_total_sequence_length", "policy.train_micro_batch_size")
     if fit.training > gpu.memory_gb:
@@ -47,10 +47,9 @@ def model_fit(site: Site) -> Iterator[Problem]:
     if fit.generation > fit.generation_budget * (1 - CACHE_SHARE):
         vllm = "policy.generation.vllm_cfg"
         at = place(job, f"{vllm}.tensor_parallel_size", f"{vllm}.gpu_memory_utilization", "policy.model_name")
-        message = (
-            f"vLLM: {billions}B / (TP {shape.vllm_tp} x PP {shape.vllm_pp}) = {fit.generation:.0f} GB of weights per GPU, "
-            f"of {fit.generation_budget:.0f} GB (gpu_memory_utilization x {gpu.memory_gb}); no room for its cache"
-        )
+        size = f"{billions}B / (TP {shape.vllm_tp} x PP {shape.vllm_pp}) = {fit.generation:.0f} GB of weights per GPU"
+        budget = f"{fit.generation_budget:.0f} GB (gpu_memory_utilization x {gpu.memory_gb})"
+        message = f"vLLM: {size}, of {budget}; no room for its cache"
         yield Problem(at, message, "use a greater vLLM tensor_parallel_size")
 
 
@@ -87,8 +86,10 @@ def job_pool(site: Site) -> Iterator[Problem]:
         yield Problem(("workload", "pool"), f"workload.pool: there is no GPU pool `{spec.pool}`", f"pools: {names}")
         return
     if job.pool.machine is not None and not job.pool.gpus_per_node:
-        at = ("gpu", "pools", job.pool.index, "machine_type")
-        yield Problem(at, f"{job.pool.spec.machine_type} has no GPU to train on", "use a4-highgpu-8g or a3-ultragpu-8g")
+        path: ProfilePath = ("gpu", "pools", job.pool.index, "machine_type")
+        yield Problem(
+            path, f"{job.pool.spec.machine_type} has no GPU to train on", "use a4-highgpu-8g or a3-ultragpu-8g"
+        )
     if job.nodes > job.pool.max_nodes:
         at = ("workload", "nodes") if spec.nodes else ("workload", "recipe")
         total = f"{job.nodes} workers need {job.nodes} nodes; pool {job.pool.name} has at most {job.pool.max_nodes}"

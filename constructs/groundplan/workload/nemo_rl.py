@@ -1,7 +1,7 @@
 """NeMo RL releases and recipes: the catalog's data files as types.
 
-A release says what its image holds and what its configuration takes; a recipe says which configuration to start from and
-what to set over it. The next release is a data edit: an entry in ``catalog/nemo_rl.yaml`` and its keys file.
+A release says what its image holds and what its configuration takes; a recipe says which configuration to start from
+and what to set over it. The next release is a data edit: an entry in ``catalog/nemo_rl.yaml`` and its keys file.
 """
 
 from __future__ import annotations
@@ -74,10 +74,14 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Model:
-    """What is known of a model. `billions` of parameters, None when unknown; `gated` needs a Hugging Face token."""
+    """What is known of a model. `billions` of parameters, None when unknown; `gated` needs a Hugging Face token.
+
+    `active` are the parameters that one token passes, in billions: fewer in a mixture of experts.
+    """
 
     name: str
     billions: float | None
+    active: float | None
     gated: bool
 
 
@@ -134,15 +138,21 @@ def model_of(name: str) -> Model:
     data = shipped("recipes")
     entry: dict[str, Any] | None = data["models"].get(name)
     if entry is not None:
-        return Model(name, entry["billions"], entry.get("gated", False))
-    return Model(name, _size_in_name(name), name.startswith(tuple(data["gated_owners"])))
+        billions = float(entry["billions"])
+        return Model(name, billions, float(entry.get("active", billions)), entry.get("gated", False))
+    size, active = _sizes_in_name(name)
+    return Model(name, size, active, name.startswith(tuple(data["gated_owners"])))
 
 
-def _size_in_name(name: str) -> float | None:
+def _sizes_in_name(name: str) -> tuple[float | None, float | None]:
     import re  # only for models that the catalog does not list
 
-    found = re.search(r"(?<![0-9A-Za-z.])([0-9]+(?:\.[0-9]+)?)[bB](?![A-Za-z0-9])", name)
-    return float(found.group(1)) if found else None
+    found = re.search(
+        r"(?<![0-9A-Za-z.])([0-9]+(?:\.[0-9]+)?)[bB](?:-[aA]([0-9]+(?:\.[0-9]+)?)[bB])?(?![A-Za-z0-9])", name
+    )
+    if not found:
+        return None, None
+    return float(found.group(1)), float(found.group(2) or found.group(1))
 
 
 def _reason(error: Exception) -> str:

@@ -41,8 +41,8 @@ def documents(job: JobPlan) -> list[dict[str, Any]]:
 
 
 def digest(job: JobPlan) -> str:
-    """A short hash of what no update changes once it runs: KubeRay ignores edits of a RayJob's cluster, and a script that
-    has been started is read no more. Labels, deadlines and retries are not in it: those are changed in place."""
+    """A short hash of what no update changes once it runs: KubeRay ignores edits of a RayJob's cluster, and a script
+    that has been started is read no more. Labels, deadlines and retries are not in it: those are changed in place."""
     fixed = {
         "mode": job.spec.mode,
         "submission": job.spec.submission,
@@ -57,9 +57,10 @@ def digest(job: JobPlan) -> str:
 def ray_job(job: JobPlan) -> dict[str, Any]:
     """The RayJob.
 
-    HTTPMode by default: the operator hands the job to Ray's dashboard itself, so that there is no further pod that would
-    need image, tolerations and secrets of its own and that breaks gang scheduling. Retries are 0 unless asked for: each
-    is a whole new cluster. The cluster goes when the job ends; the RayJob stays, so that Terraform sees no change.
+    HTTPMode by default: the operator hands the job to Ray's dashboard itself, so that there is no further pod that
+    would need image, tolerations and secrets of its own and that breaks gang scheduling. Retries are 0 unless asked
+    for: each is a whole new cluster. The cluster goes when the job ends; the RayJob stays, so that Terraform sees no
+    change.
     """
     spec: dict[str, Any] = {
         "entrypoint": ENTRYPOINT,

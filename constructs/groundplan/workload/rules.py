@@ -39,8 +39,8 @@ def job_name(site: Site) -> Iterator[Problem]:
 def job_image(site: Site) -> Iterator[Problem]:
     """The image must hold the release that is named, and be the same one tomorrow.
 
-    The release decides Ray's version, the script and the keys; head and workers with another Ray never meet. A tag such as
-    `latest` moves under a running site: refused in prod, a warning in dev.
+    The release decides Ray's version, the script and the keys; head and workers with another Ray never meet. A tag such
+    as `latest` moves under a running site: refused in prod, a warning in dev.
     """
     image, path = site.profile.workload.image, ("workload", "image")
     if image is None:
@@ -70,8 +70,8 @@ def cuda_driver(site: Site) -> Iterator[Problem]:
     setting = job.pool.spec.driver
     if drivers[setting] < job.release.min_driver:
         message = (
-            f"NeMo RL {job.release.version} holds CUDA {job.release.cuda}, which needs driver R{job.release.min_driver}; "
-            f"pool {job.pool.name} with driver {setting} has about R{drivers[setting]}"
+            f"NeMo RL {job.release.version} holds CUDA {job.release.cuda}, which needs driver "
+            f"R{job.release.min_driver}; pool {job.pool.name} with driver {setting} has about R{drivers[setting]}"
         )
         path = ("workload", "release") if job.spec.release else ("gpu", "pools", job.pool.index, "driver")
         hint = f"set `driver: LATEST` on the pool, or `workload.release: {site.catalog.default_release}`"
@@ -80,7 +80,8 @@ def cuda_driver(site: Site) -> Iterator[Problem]:
 
 @rule("job-environment")
 def job_environment(site: Site) -> Iterator[Problem]:
-    """Variables of the user's own: no secret, and nothing that groundplan sets from other keys or that breaks NeMo RL."""
+    """Variables of the user's own: no secret, and nothing that groundplan sets from other keys or that breaks NeMo
+    RL."""
     for name in site.profile.workload.environment:
         path = ("workload", "environment", name)
         if is_secret_name(name):
@@ -130,7 +131,8 @@ def retries_checkpoints(site: Site) -> Iterator[Problem]:
 
 @rule("export-backend")
 def export_backend(site: Site) -> Iterator[Problem]:
-    """The export step converts DTensor checkpoints, on the head's CPUs; Megatron's converter needs GPUs and Megatron."""
+    """The export step converts DTensor checkpoints, on the head's CPUs; Megatron's converter needs GPUs and
+    Megatron."""
     job = site.job
     if job is None or not job.spec.export.enabled:
         return

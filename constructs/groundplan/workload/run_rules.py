@@ -18,8 +18,8 @@ GSM8K_ROWS = 7473
 
 @rule("async-grpo")
 def async_grpo(site: Site) -> Iterator[Problem]:
-    """Asynchronous GRPO needs generation on GPUs of its own, the async engine and importance sampling correction, and takes
-    no dynamic sampling, reward shaping or scaling (R11)."""
+    """Asynchronous GRPO needs generation on GPUs of its own, the async engine and importance sampling correction, and
+    takes no dynamic sampling, reward shaping or scaling (R11)."""
     job = site.job
     if job is None or not job.config.on(_ASYNC):
         return
@@ -43,8 +43,8 @@ def async_grpo(site: Site) -> Iterator[Problem]:
 
 @rule("fp8-generation")
 def fp8_generation(site: Site) -> Iterator[Problem]:
-    """FP8 generation needs importance sampling correction; an FP8 KV cache needs FP8 generation, Megatron without pipeline
-    parallel, and no async engine (R12)."""
+    """FP8 generation needs importance sampling correction; an FP8 KV cache needs FP8 generation, Megatron without
+    pipeline parallel, and no async engine (R12)."""
     job = site.job
     if job is None:
         return
@@ -117,8 +117,8 @@ def sampling(site: Site) -> Iterator[Problem]:
 def shared_folders(site: Site) -> Iterator[Problem]:
     """Checkpoints and logs go to Lustre (R15).
 
-    NeMo RL takes plain paths alone: ``gs://`` becomes a folder of that name in the container. A path outside the mount is
-    on one node's disk and goes with its pod; on several nodes each would save a part of the checkpoint to its own.
+    NeMo RL takes plain paths alone: ``gs://`` becomes a folder of that name in the container. A path outside the mount
+    is on one node's disk and goes with its pod; on several nodes each would save a part of the checkpoint to its own.
     """
     job = site.job
     if job is None:
@@ -144,8 +144,8 @@ def wandb_key(site: Site) -> Iterator[Problem]:
 
 @rule("gated-model")
 def gated_model(site: Site) -> Iterator[Problem]:
-    """A gated model needs a Hugging Face token whose owner accepted its licence (R16); other models fare better with one,
-    for many pods ask at once and unnamed callers are limited."""
+    """A gated model needs a Hugging Face token whose owner accepted its licence (R16); other models fare better with
+    one, for many pods ask at once and unnamed callers are limited."""
     job = site.job
     if job is None or site.profile.secrets.hugging_face is not None:
         return

@@ -72,10 +72,9 @@ def batch_size(site: Site) -> Iterator[Problem]:
     dp, batch, samples = shape.data_parallel, shape.global_batch, shape.samples
     if not dp:
         return
-    copies = (
-        f"data parallel = {shape.training_gpus} / ({shape.tp} x {shape.pp} x {shape.cp}) = {dp}"
-        f"{'' if shape.colocated else f' (of {shape.nodes * shape.gpus_per_node} GPUs, {shape.generation_gpus} generate)'}"
-    )
+    copies = f"data parallel = {shape.training_gpus} / ({shape.tp} x {shape.pp} x {shape.cp}) = {dp}"
+    if not shape.colocated:
+        copies += f" (of {shape.nodes * shape.gpus_per_node} GPUs, {shape.generation_gpus} generate)"
     if batch % dp:
         message = f"{copies}; train_global_batch_size {batch} is not divisible by {dp}"
         yield Problem(place(site.job, _BATCH), message, f"use {_near_multiple(batch, dp)}")
@@ -109,7 +108,8 @@ def micro_batch(site: Site) -> Iterator[Problem]:
 
 @rule("generation-parallel")
 def generation_parallel(site: Site) -> Iterator[Problem]:
-    """The generating GPUs divide into vLLM engines of TP x PP; pipeline and expert parallel have terms of their own (R7)."""
+    """The generating GPUs divide into vLLM engines of TP x PP; pipeline and expert parallel have terms of their own
+    (R7)."""
     if site.job is None or site.job.config.text("policy.generation.backend") not in ("vllm", ""):
         return
     config, shape = site.job.config, shape_of(site.job.config)
@@ -132,13 +132,14 @@ def generation_parallel(site: Site) -> Iterator[Problem]:
             )
             yield Problem(at, message, "use a multiple of it, or 1")
         elif shape.vllm_ep != shape.vllm_tp and asynchronous:
-            message = f"vLLM expert_parallel_size {shape.vllm_ep} other than tensor_parallel_size {shape.vllm_tp} excludes async_engine"
+            message = f"vLLM expert_parallel_size {shape.vllm_ep} beside TP {shape.vllm_tp} excludes async_engine"
             yield Problem(at, message, f"use {shape.vllm_tp}, or set async_engine to false")
 
 
 @rule("sequence-batching")
 def sequence_batching(site: Site) -> Iterator[Problem]:
-    """Sequence packing and dynamic batching exclude each other, and context or pipeline parallel need one or forbid it (R8)."""
+    """Sequence packing and dynamic batching exclude each other, and context or pipeline parallel need one or forbid it
+    (R8)."""
     if site.job is None:
         return
     config, shape = site.job.config, shape_of(site.job.config)
@@ -198,7 +199,8 @@ def generation_split(site: Site) -> Iterator[Problem]:
     if shape.nodes == 1:
         at = place(site.job, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled", "cluster.num_nodes")
         if not (isinstance(gpus, int) and 0 < gpus < shape.gpus_per_node):
-            message = f"{where}.gpus_per_node is {gpus}; on one node it must be 1 to {shape.gpus_per_node - 1} of {shape.gpus_per_node} GPUs"
+            limits = f"1 to {shape.gpus_per_node - 1} of {shape.gpus_per_node} GPUs"
+            message = f"{where}.gpus_per_node is {gpus}; on one node it must be {limits}"
             yield Problem(
                 at, message, f"use {max(shape.gpus_per_node // 2, 1)}, or more nodes, or `{_COLOCATED}.enabled: true`"
             )

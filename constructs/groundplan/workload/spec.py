@@ -55,7 +55,8 @@ class Worker(Section):
 
 
 class Preflight(Section):
-    """Checks on every GPU node before Ray starts there: GPUs, driver, RDMA devices, Lustre, all-reduce over all nodes."""
+    """Checks on every GPU node before Ray starts there: GPUs, driver, RDMA devices, Lustre, all-reduce over all
+    nodes."""
 
     enabled: bool = False
     """Run them."""
@@ -101,7 +102,8 @@ class WorkloadSpec(Section):
     pool: ClusterName | None = None
     """GPU pool of the job. Default: the first that has enough nodes."""
     overrides: dict[str, Any] = {}
-    """NeMo RL configuration keys and values, nested or dotted, over the recipe's. `+key` adds one that NeMo RL lacks."""
+    """NeMo RL configuration keys and values, nested or dotted, over the recipe's. `+key` adds one that NeMo RL
+    lacks."""
     environment: dict[VariableName, str] = {}
     """Environment variables of the head and the workers alike. Never a secret."""
     run: PositiveCount = 1

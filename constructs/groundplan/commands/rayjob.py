@@ -1,0 +1,32 @@
+"""``groundplan rayjob``: the job's Kubernetes objects as YAML, and where each value comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from groundplan.checks import checked_site
+from groundplan.settings import default_profile
+
+
+@click.command()
+@click.argument("profile", required=False, type=click.Path(path_type=Path))
+@click.option("--explain", is_flag=True, help="Say where each value comes from instead: recipe, release, machine, you.")
+@click.option("--output", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
+def rayjob(profile: Path | None, explain: bool, output: Path | None) -> None:
+    """Print the Kubernetes objects of PROFILE's job, as its workload stack applies them.
+
+    They can be applied by kubectl as well, where namespace, claim and secrets are there already.
+    """
+    from groundplan.workload.origins import explain_job
+    from groundplan.workload.printing import job_text
+
+    site, _ = checked_site(profile or default_profile())
+    text = explain_job(site) if explain else job_text(site)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    partial = output.with_name(f".{output.name}.partial")
+    partial.write_text(text, "utf-8")
+    partial.replace(output)

@@ -1,0 +1,114 @@
+"""Kueue: the operator's values, and the queue that admits a training when all of its pods can be placed.
+
+Facts: Kueue v0.19.2 (API v1beta2). A RayJob asks for CPUs and memory beside its GPUs, so the ClusterQueue covers all
+three, in one group with a flavor for each kind of node: the CPU pool for the head, each GPU pool for workers. A queue
+that covers GPUs alone never admits a RayJob.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groundplan.catalog import Machine
+from groundplan.cluster.allocatable import allocatable
+from groundplan.gpu.plan import ACCELERATOR_LABEL, GPU_TAINT, PoolPlan
+from groundplan.site import Site
+
+API = "kueue.x-k8s.io/v1beta2"
+KUEUE_REPOSITORY = "oci://registry.k8s.io/kueue/charts"
+
+POOL_LABEL = "cloud.google.com/gke-nodepool"
+#: Levels by which GKE tells how close nodes stand, coarsest first.
+TOPOLOGY_LEVELS = (
+    "cloud.google.com/gce-topology-block",
+    "cloud.google.com/gce-topology-subblock",
+    "cloud.google.com/gce-topology-host",
+    "kubernetes.io/hostname",
+)
+_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "PREFER_NO_SCHEDULE": "PreferNoSchedule", "NO_EXECUTE": "NoExecute"}
+
+
+def kueue_objects(site: Site) -> dict[str, dict[str, Any]]:
+    """The queue's objects, keyed for the pass-through chart; none while Kueue is off."""
+    spec = site.profile.platform.kueue
+    if not spec.enabled:
+        return {}
+    found: dict[str, dict[str, Any]] = {}
+    topology = f"{site.name}-gpu" if spec.topology != "none" else ""
+    if topology:
+        levels = [{"nodeLabel": label} for label in TOPOLOGY_LEVELS]
+        found["topology"] = _object("Topology", topology, {"levels": levels})
+    found["flavor-cpu"] = _object("ResourceFlavor", _cpu_flavor(site), {"nodeLabels": _cpu_labels(site)})
+    for pool in site.pools:
+        found[f"flavor-{pool.name}"] = _gpu_flavor(site, pool, topology)
+    found["cluster-queue"] = _cluster_queue(site)
+    local = _object("LocalQueue", spec.queue, {"clusterQueue": cluster_queue_name(site)})
+    local["metadata"]["namespace"] = site.profile.platform.namespace
+    found["local-queue"] = local
+    return found
+
+
+def kueue_values(site: Site) -> dict[str, Any]:
+    """Values of the operator's chart: two replicas, as its webhooks stand in the way of every job while it is down."""
+    return {"controllerManager": {"replicas": 2, "nodeSelector": _cpu_labels(site)}}
+
+
+def cluster_queue_name(site: Site) -> str:
+    """Name of the ClusterQueue, which is cluster-scoped."""
+    return f"{site.name}-{site.profile.platform.kueue.queue}"
+
+
+def _object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": API, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _cpu_flavor(site: Site) -> str:
+    return f"{site.name}-cpu"
+
+
+def _cpu_labels(site: Site) -> dict[str, str]:
+    return {POOL_LABEL: site.profile.cluster.cpu_pool.name}
+
+
+def _gpu_flavor(site: Site, pool: PoolPlan, topology: str) -> dict[str, Any]:
+    """Tolerations of the flavor are added to what it admits; the pods carry GKE's own already."""
+    spec: dict[str, Any] = {"nodeLabels": {ACCELERATOR_LABEL: pool.accelerator, POOL_LABEL: pool.name}}
+    tolerations = [{"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
+    tolerations += [
+        {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": _EFFECTS[taint.effect]}
+        for taint in pool.spec.taints
+    ]
+    spec["tolerations"] = tolerations
+    if topology:
+        spec["topologyName"] = topology
+    return _object("ResourceFlavor", f"{site.name}-{pool.name}", spec)
+
+
+def _cluster_queue(site: Site) -> dict[str, Any]:
+    cpu_pool = site.profile.cluster.cpu_pool
+    flavors = [_quota(_cpu_flavor(site), site.cluster.cpu_machine, cpu_pool.max_nodes, cpu_pool.max_pods_per_node, 0)]
+    for pool in site.pools:
+        name = f"{site.name}-{pool.name}"
+        flavors.append(_quota(name, pool.machine, pool.max_nodes, pool.max_pods_per_node, pool.gpus_per_node))
+    return _object(
+        "ClusterQueue",
+        cluster_queue_name(site),
+        {
+            "namespaceSelector": {
+                "matchLabels": {"kubernetes.io/metadata.name": site.profile.platform.namespace},
+            },
+            "queueingStrategy": "BestEffortFIFO",
+            "resourceGroups": [{"coveredResources": ["cpu", "memory", "nvidia.com/gpu"], "flavors": flavors}],
+        },
+    )
+
+
+def _quota(name: str, machine: Machine | None, nodes: int, max_pods: int, gpus: int) -> dict[str, Any]:
+    """All that the nodes have for pods. Placing is for the scheduler; the quota only must not stand in the way."""
+    free = allocatable(machine, max_pods) if machine else None
+    amounts = {
+        "cpu": str(free.cpu_millis * nodes // 1000 if free else 0),
+        "memory": f"{free.memory_mib * nodes if free else 0}Mi",
+        "nvidia.com/gpu": str(gpus * nodes),
+    }
+    return {"name": name, "resources": [{"name": r, "nominalQuota": amount} for r, amount in amounts.items()]}

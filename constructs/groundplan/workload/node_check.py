@@ -1,0 +1,186 @@
+"""The script that checks a GPU node before Ray starts there. It runs in the training image, as ``preflight.py``.
+
+Standalone: it is copied into the job's ConfigMap as it stands, so it imports nothing of groundplan. Settings come from
+variables PREFLIGHT_*. Exit code 0: all checks passed. Each line it prints is one check with what was found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+#: Seconds between signs of life, and after which a node without one counts as gone.
+BEAT, GONE = 2.0, 20.0
+PORT = 29400
+#: Elements of the all-reduce: 1 GiB in 16 bits.
+ELEMENTS = 1 << 29
+
+
+class Failed(Exception):
+    """A check that did not pass."""
+
+
+def check_gpus(listing: str, count: int, min_driver: int) -> str:
+    """`listing` is nvidia-smi's, one driver version a line for each GPU."""
+    drivers = [line.strip() for line in listing.splitlines() if line.strip()]
+    if len(drivers) != count:
+        raise Failed(f"{len(drivers)} GPUs, {count} expected")
+    oldest = min(int(driver.partition(".")[0]) for driver in drivers)
+    if oldest < min_driver:
+        raise Failed(f"driver {drivers[0]} is older than R{min_driver}")
+    return f"{count} GPUs, driver {drivers[0]}"
+
+
+def check_network(interfaces: list[str], rdma: int, root: Path = Path("/")) -> str:
+    """Every interface of the pod's annotation is there, and as many RDMA devices."""
+    absent = [name for name in interfaces if not (root / "sys/class/net" / name).exists()]
+    if absent:
+        raise Failed(f"no network interface {', '.join(absent)}")
+    devices = len(list((root / "dev/infiniband").glob("uverbs*")))
+    if devices < rdma:
+        raise Failed(f"{devices} RDMA devices, {rdma} expected")
+    return f"{len(interfaces)} networks, {devices} RDMA devices"
+
+
+def check_plugin(folder: Path, tuner: str) -> str:
+    """The gIB plugin has been put on the node."""
+    if not list((folder / "lib64").glob("libnccl*net*.so*")):
+        raise Failed(f"no NCCL network plugin in {folder}/lib64; is the gIB installer done on this node?")
+    if tuner and not Path(tuner).exists():
+        raise Failed(f"no tuner file {tuner}")
+    return "gIB plugin and tuner file"
+
+
+def check_storage(folder: Path, mib: int = 256) -> str:
+    """Write, flush, read back and compare a file."""
+    path = folder / f"write-test-{os.getpid()}-{os.environ.get('POD_NAME', '')}"
+    block = os.urandom(1 << 20)
+    start = time.monotonic()
+    with path.open("wb") as file:
+        for _ in range(mib):
+            file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+    seconds = time.monotonic() - start
+    with path.open("rb") as file:
+        whole = all(file.read(1 << 20) == block for _ in range(mib))
+    path.unlink()
+    if not whole:
+        raise Failed(f"{folder}: what was read is not what was written")
+    return f"{folder}: written and read, {mib / max(seconds, 1e-9):.0f} MiB/s"
+
+
+def meet(folder: Path, me: str, address: str, nodes: int, timeout: float) -> list[tuple[str, str]]:
+    """Wait until `nodes` pods show signs of life in `folder`; return their names and addresses in one order for all.
+
+    A file a pod, written whole and touched while it waits; a pod that has died is left out by the age of its file.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    mine, partial = folder / me, folder / f".{me}"
+    end = time.monotonic() + timeout
+    seen: list[tuple[str, str]] = []
+    while time.monotonic() < end:
+        partial.write_text(address)
+        partial.replace(mine)
+        now = mine.stat().st_mtime
+        found = []
+        for file in sorted(folder.iterdir()):
+            try:
+                if not file.name.startswith(".") and now - file.stat().st_mtime < GONE:
+                    found.append((file.name, file.read_text()))
+            except FileNotFoundError:
+                continue
+        # Twice the same, so that the others have seen it too before anyone goes on.
+        if len(found) == nodes and found == seen:
+            return found
+        seen = found
+        time.sleep(BEAT)
+    raise Failed(f"{len(seen)} of {nodes} nodes showed up within {timeout:.0f} s: {', '.join(n for n, _ in seen)}")
+
+
+def all_reduce(local: int, node: int, nodes: int, gpus: int, address: str, floor: float) -> None:
+    """One GPU's part of the all-reduce; the first prints the bus bandwidth. Runs in a process of its own."""
+    torch: Any = importlib.import_module("torch")
+    dist: Any = importlib.import_module("torch.distributed")
+    torch.cuda.set_device(local)
+    world = nodes * gpus
+    dist.init_process_group("nccl", init_method=f"tcp://{address}:{PORT}", world_size=world, rank=node * gpus + local)
+    data = torch.ones(ELEMENTS, dtype=torch.bfloat16, device="cuda")
+    dist.all_reduce(data)
+    if float(data[0]) != world or float(data[-1]) != world:
+        raise Failed(f"all-reduce gave {float(data[0])}, {world} expected")
+    for _ in range(4):
+        dist.all_reduce(data)
+    torch.cuda.synchronize()
+    start = time.monotonic()
+    rounds = 20
+    for _ in range(rounds):
+        dist.all_reduce(data)
+    torch.cuda.synchronize()
+    seconds: Any = torch.tensor([(time.monotonic() - start) / rounds], device="cuda")
+    dist.all_reduce(seconds, op=dist.ReduceOp.MAX)
+    bandwidth = bus_bandwidth(ELEMENTS * 2, world, float(seconds[0]))
+    dist.destroy_process_group()
+    if local == 0:
+        _say(f"all-reduce over {world} GPUs: {bandwidth:.0f} GB/s on the bus")
+    if bandwidth < floor:
+        raise Failed(f"all-reduce: {bandwidth:.0f} GB/s is below {floor:.0f} GB/s")
+
+
+def bus_bandwidth(size: int, ranks: int, seconds: float) -> float:
+    """GB/s as nccl-tests counts them: 2 (n - 1) / n of the bytes pass each link."""
+    return 2 * (ranks - 1) / ranks * size / seconds / 1e9
+
+
+def main() -> int:
+    """Run all checks; 1 when one fails."""
+    get = os.environ.__getitem__
+    nodes, gpus = int(get("PREFLIGHT_NODES")), int(get("PREFLIGHT_GPUS"))
+    folder = Path(get("PREFLIGHT_FOLDER"))
+    folder.mkdir(parents=True, exist_ok=True)
+    interfaces = [name for name in get("PREFLIGHT_INTERFACES").split(",") if name]
+    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    path = f"/usr/local/nvidia/bin:{os.environ.get('PATH', '')}"
+    try:
+        found = subprocess.run(query, capture_output=True, text=True, check=True, env={**os.environ, "PATH": path})
+        _say(check_gpus(found.stdout, gpus, int(get("PREFLIGHT_MIN_DRIVER"))))
+        _say(check_network(interfaces, int(get("PREFLIGHT_RDMA"))))
+        if int(get("PREFLIGHT_RDMA")):
+            _say(check_plugin(Path("/usr/local/gib"), os.environ.get("NCCL_TUNER_CONFIG_PATH", "")))
+        _say(check_storage(folder))
+        if (folder / "passed").exists():
+            _say("the nodes of this cluster have passed the all-reduce before")
+            return 0
+        members = meet(folder / "members", get("POD_NAME"), get("POD_IP"), nodes, float(get("PREFLIGHT_TIMEOUT")))
+        _together(members, gpus, float(get("PREFLIGHT_FLOOR")))
+        names = "\n".join(name for name, _ in members)
+        (folder / "passed").write_text(f"{hashlib.sha256(names.encode()).hexdigest()}\n{names}\n")
+    except (Failed, OSError, subprocess.CalledProcessError, ValueError) as error:
+        sys.stderr.write(f"FAILED {error}\n")
+        return 1
+    return 0
+
+
+def _together(members: list[tuple[str, str]], gpus: int, floor: float) -> None:
+    processes: Any = importlib.import_module("torch.multiprocessing")
+    node = [name for name, _ in members].index(os.environ["POD_NAME"])
+    arguments = (node, len(members), gpus, members[0][1], floor)
+    try:
+        processes.spawn(all_reduce, args=arguments, nprocs=gpus)
+    except Exception as error:  # torch wraps whatever a process raised
+        raise Failed(str(error).strip().splitlines()[-1]) from None
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"ok    {text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

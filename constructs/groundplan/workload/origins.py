@@ -1,0 +1,89 @@
+"""Where each value of the job comes from: recipe, release, machine, site, user."""
+
+from __future__ import annotations
+
+from groundplan.site import Site
+from groundplan.workload.environment import network_environment
+from groundplan.workload.hydra import value_text
+from groundplan.workload.job import JobPlan
+
+#: What it is, its value, its origin.
+Row = tuple[str, str, str]
+
+
+def explain_job(site: Site) -> str:
+    """A table: what it is, where it comes from, the value."""
+    if site.job is None:
+        return ""
+    rows = [*_facts(site, site.job), *_environment(site.job), *_overrides(site.job)]
+    widths = [max(len(row[n]) for row in rows) for n in (0, 2)]
+    lines = [f"{name:<{widths[0]}}  {origin:<{widths[1]}}  {value}".rstrip() for name, value, origin in rows]
+    return f"# Job {site.job.name} of site {site.name}: each value and its origin.\n" + "\n".join(lines) + "\n"
+
+
+def _facts(site: Site, job: JobPlan) -> list[Row]:
+    spec = job.spec
+
+    def of(given: object, otherwise: str) -> str:
+        return "user" if given is not None else otherwise
+
+    def own(model: object, field: str) -> str:
+        return "user" if field in getattr(model, "model_fields_set", ()) else "default"
+
+    release = f"release {job.release.version}"
+    pool, machine = (job.pool.name, job.pool.spec.machine_type) if job.pool else ("", "")
+    return [
+        ("name", job.name, f"{of(spec.name, 'recipe')}; hash of what cannot be edited in place"),
+        ("recipe", job.recipe.name, own(spec, "recipe")),
+        ("release", job.release.version, of(spec.release, "catalog default")),
+        ("image", job.image, of(spec.image, release)),
+        ("rayVersion", job.release.ray, release),
+        ("entry script", job.release.script, release),
+        ("base config", job.recipe.config, f"recipe {job.recipe.name}"),
+        ("nodes", str(job.nodes), of(spec.nodes, f"recipe {job.recipe.name}")),
+        ("GPUs per node", str(job.gpus), f"machine {machine}"),
+        ("GPU pool", pool, of(spec.pool, "first with enough nodes")),
+        ("accelerator", job.pool.accelerator if job.pool else "", f"machine {machine}"),
+        ("networks", f"eth0, {', '.join(nic.interface for nic in job.nics)}", "site: gpu.gvnic, gpu.rdma"),
+        ("head CPUs", str(job.head_cpu), of(spec.head.cpu, "recipe")),
+        ("head memory", job.head_memory, of(spec.head.memory, "recipe")),
+        ("worker CPUs", str(spec.worker.cpu), own(spec.worker, "cpu")),
+        ("worker memory", spec.worker.memory, own(spec.worker, "memory")),
+        ("worker /dev/shm", spec.worker.shm, own(spec.worker, "shm")),
+        ("claim", f"{job.claim} at {job.mount_path}", "site: storage.lustre"),
+        ("namespace", job.namespace, "site: platform"),
+        ("submission", spec.submission, own(spec, "submission")),
+        ("deadline", f"{spec.deadline_hours} h", own(spec, "deadline_hours")),
+        ("retries", str(spec.retries), own(spec, "retries")),
+        *[(s.variable, f"Secret {s.secret}, key {s.key}", "user: secrets") for s in job.secrets],
+    ]
+
+
+def _environment(job: JobPlan) -> list[Row]:
+    machine = job.pool.machine if job.pool else None
+    network = network_environment(machine)
+
+    def origin(name: str) -> str:
+        if name in job.spec.environment:
+            return "user"
+        if name in job.release.environment or name == "LD_LIBRARY_PATH":
+            return f"release {job.release.version}"
+        if name == "NCCL_TUNER_CONFIG_PATH":
+            return f"machine {machine.name if machine else ''}"
+        if name in network:
+            return "machine: gIB" if name.startswith("NCCL_") else "machine"
+        return "groundplan"
+
+    return [(name, value, origin(name)) for name, value in job.environment.items()]
+
+
+def _overrides(job: JobPlan) -> list[Row]:
+    names = {
+        "recipe": f"recipe {job.recipe.name}",
+        "release": f"recipe's data set, as release {job.release.version} names it",
+        "site": "site",
+        "user": "user",
+    }
+    return [
+        (f"{o.prefix}{o.path}", "" if o.prefix == "~" else value_text(o.value), names[o.origin]) for o in job.overrides
+    ]

@@ -1,0 +1,52 @@
+"""The job as YAML for readers: a comment before each object says what it is for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groundplan.manifest import to_yaml
+from groundplan.site import Site
+from groundplan.workload.rayjob import manifests
+
+_ABOUT = {
+    "ConfigMap": "The scripts: what the trainer is started with, one override a line.",
+    "PodDisruptionBudget": "Keeps all pods of the job from voluntary eviction: one less ends the training.",
+    "Job": "Downloads the models to Lustre, once for all nodes; the training waits for it.",
+    "RayJob": "The training: Ray head on the CPU pool, one worker for each GPU node, one entry script.",
+    "RayCluster": "Head and workers without a job: log in to the head and start scripts there.",
+}
+
+#: Line of the RayJob or RayCluster, without its indentation -> comment before it.
+_GROUPS = {
+    "submissionMode:": "How it is handed to Ray, when it ends, what is kept.",
+    "rayVersion:": "The image's own: it chooses the operator's probe.",
+    "headGroupSpec:": "The head: no GPU; the driver runs here.",
+    "workerGroupSpecs:": "The workers: as many as nodes, never more or less.",
+    "networking.gke.io/default-interface:": "The NICs: gVNIC, then one RDMA network for each GPU.",
+    "env:": "One list for head and workers: the driver's variables overwrite the workers'.",
+    "readinessProbe:": "Ready when the dashboard takes jobs.",
+    "tolerations:": "GPU nodes are tainted.",
+    "initContainers:": "Checks before Ray starts on the node.",
+}
+
+
+def job_text(site: Site) -> str:
+    """All objects of the job as one commented YAML stream."""
+    head = (
+        f"# The job of site {site.name}, as its workload stack applies it. Written by groundplan; edit the profile.\n"
+    )
+    return head + "".join(_document(document) for document in manifests(site))
+
+
+def _document(document: dict[str, Any]) -> str:
+    text = to_yaml(document)
+    if document["kind"] in ("RayJob", "RayCluster"):
+        text = "".join(_commented(line) for line in text.splitlines(keepends=True))
+    return f"---\n# {_ABOUT[document['kind']]}\n{text}"
+
+
+def _commented(line: str) -> str:
+    word = line.strip().partition(" ")[0]
+    comment = _GROUPS.get(word)
+    indentation = line[: len(line) - len(line.lstrip())]
+    return f"{indentation}# {comment}\n{line}" if comment else line

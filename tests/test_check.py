@@ -1,0 +1,398 @@
+"""`groundplan check` as people and programs meet it: formats, exit codes, several profiles, ignores, speed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+from rules.support import text_of
+
+from groundplan.cli import cli
+
+GOOD = text_of({})
+#: Two errors and a warning, and one finding that is ignored.
+BAD = """\
+project: my-project
+zone: us-central1-b
+reservation: my-reservation
+network:
+  primary:
+    nat: {enabled: false}
+storage:
+  lustre:
+    capacity_gib: 9000    # too small
+    zone: us-central1-a
+gpu:
+  rdma: {mtu: 1460}
+ignore:
+  - rule: nat-off
+    reason: images and models come from a mirror
+"""
+TOKEN = "hf_" + "A1b2" * 9
+
+
+def check(folder: Path, *arguments: str, **profiles: str) -> Result:
+    """Run check in `folder` on profiles given by name and text."""
+    files = []
+    for name, text in profiles.items():
+        file = folder / f"{name}.yaml"
+        file.write_text(text, "utf-8")
+        files.append(str(file))
+    return CliRunner().invoke(cli, ["check", *files, *arguments])
+
+
+def test_a_clean_profile_says_so_in_one_line(tmp_path: Path) -> None:
+    result = check(tmp_path, a=GOOD)
+    assert result.exit_code == 0
+    assert result.output == f"{tmp_path}/a.yaml: ok, no findings\n"
+
+
+def test_text_shows_place_line_caret_and_mend(tmp_path: Path) -> None:
+    result = check(tmp_path, a=BAD)
+    assert result.exit_code == 1
+    assert (
+        f"""\
+error[lustre-capacity-least]: `storage.lustre.capacity_gib` 9000 is below 18000, the least for 500 MB/s per TiB
+  --> {tmp_path}/a.yaml:9:19
+   |
+ 9 |     capacity_gib: 9000    # too small
+   |                   ^
+  help: use `capacity_gib: 18000` or `throughput: 1000`
+"""
+        in result.output
+    )
+    assert "ignored[nat-off]" in result.output
+    assert "reason: images and models come from a mirror" in result.output
+    assert result.output.endswith("a.yaml: 2 errors, 1 warning, 1 ignored\n")
+
+
+def test_findings_come_in_the_order_of_the_file(tmp_path: Path) -> None:
+    lines = [int(n) for n in re.findall(r"-->.*:(\d+):\d+", check(tmp_path, a=BAD).output)]
+    assert lines == sorted(lines)
+    assert len(lines) == 4
+
+
+def test_what_is_not_written_shows_no_line_of_the_file(tmp_path: Path) -> None:
+    """No caret under a comment or an unrelated key for a value that is a default."""
+    text = "# a comment\nproject: my-project\nzone: us-central1-b\nreservation: {name: r}\nenvironment: prod\n"
+    result = check(tmp_path, a=text)
+    assert "error[backend-local-prod]" in result.output
+    assert "a comment" not in result.output
+
+
+def test_strict_refuses_warnings(tmp_path: Path) -> None:
+    warn = text_of({"network.primary.nat.enabled": False})
+    assert check(tmp_path, a=warn).exit_code == 0
+    assert check(tmp_path, "--strict", a=warn).exit_code == 1
+    ignored = text_of({"network.primary.nat.enabled": False, "ignore": [{"rule": "nat-off", "reason": "a mirror is there"}]})
+    assert check(tmp_path, "--strict", a=ignored).exit_code == 0
+
+
+def test_an_error_can_be_ignored_with_a_reason(tmp_path: Path) -> None:
+    text = BAD + "".join(f"  - {{rule: {rule}, reason: tried in the cloud}}\n" for rule in ("lustre-capacity-least", "roce-mtu"))
+    assert check(tmp_path, a=text).exit_code == 0
+
+
+def test_an_ignore_without_a_reason_is_refused(tmp_path: Path) -> None:
+    result = check(tmp_path, a=GOOD + "ignore: [{rule: nat-off}]\n")
+    assert result.exit_code == 1
+    assert "`ignore[0].reason` is missing" in result.output
+
+
+def test_as_of(tmp_path: Path) -> None:
+    exclusion = {"name": "run", "start": "2026-01-01T00:00:00Z", "end": "2026-01-16T00:00:00Z"}
+    text = text_of({"cluster.maintenance.exclusions": [exclusion]})
+    assert check(tmp_path, a=text).exit_code == 0
+    assert check(tmp_path, "--as-of", "2026-01-16", a=text).exit_code == 0
+    assert "exclusion-expired" in check(tmp_path, "--as-of", "2026-01-17", a=text).output
+    assert check(tmp_path, "--as-of", "tomorrow", a=text).exit_code == 2
+
+
+def test_usage_errors_exit_2(tmp_path: Path) -> None:
+    assert check(tmp_path, "--format", "xml", a=GOOD).exit_code == 2
+    assert check(tmp_path, "--stric", a=GOOD).exit_code == 2
+
+
+def test_several_profiles_all_findings_in_one_go(tmp_path: Path) -> None:
+    result = check(tmp_path, a=BAD, b="project: p\nzome: x\n", c=GOOD.replace("my-project", "other-project"))
+    assert result.exit_code == 1
+    for words in ("a.yaml:9:19", "b.yaml:2:1", "unknown key `zome`", "did you mean `zone`", "c.yaml"):
+        assert words in result.output
+    assert "3 profiles: " in result.output
+
+
+def test_the_same_file_twice_is_one_profile(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(GOOD)
+    result = CliRunner().invoke(cli, ["check", str(file), str(file)])
+    assert result.output == f"{file}: ok, no findings\n"
+
+
+def test_no_profile_takes_that_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.yaml").write_text(GOOD)
+    monkeypatch.setenv("GROUNDPLAN_PROFILE", str(tmp_path / "mine.yaml"))
+    assert "mine.yaml: ok" in CliRunner().invoke(cli, ["check"]).output
+
+
+def test_missing_file_is_a_finding_without_traceback(tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["check", str(tmp_path / "none.yaml")])
+    assert result.exit_code == 1
+    assert "no such file" in result.output
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "github", "sarif"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD + f"secrets: {{hugging_face: {TOKEN}}}\n",
+        GOOD + f"labels: {{{TOKEN.lower()}: x}}\n",
+        GOOD + f"# {TOKEN}\n",
+        GOOD + f"ignore: [{{rule: {TOKEN}, reason: who knows why}}]\n",
+        GOOD + 'workload: {overrides: {logger: {api_key: "s3cr3t-of-mine"}}}\n',
+    ],
+)
+def test_no_format_echoes_a_secret(tmp_path: Path, format_: str, text: str) -> None:
+    result = check(tmp_path, "--format", format_, a=text)
+    assert result.exit_code == 1
+    for secret in (TOKEN, TOKEN.lower(), "s3cr3t-of-mine"):
+        assert secret not in result.output
+
+
+def test_json(tmp_path: Path) -> None:
+    document = json.loads(check(tmp_path, "--format", "json", a=BAD).output)
+    assert [document[key] for key in ("errors", "warnings", "ignored")] == [2, 1, 1]
+    assert document["profiles"] == [{"file": f"{tmp_path}/a.yaml", "site": "nemo-rl"}]
+    by_rule = {entry["rule"]: entry for entry in document["findings"]}
+    assert by_rule["lustre-capacity-least"] == {
+        "rule": "lustre-capacity-least",
+        "severity": "error",
+        "message": "`storage.lustre.capacity_gib` 9000 is below 18000, the least for 500 MB/s per TiB",
+        "hint": "use `capacity_gib: 18000` or `throughput: 1000`",
+        "path": "storage.lustre.capacity_gib",
+        "file": f"{tmp_path}/a.yaml",
+        "line": 9,
+        "column": 19,
+        "ignored": None,
+    }
+    assert by_rule["nat-off"]["ignored"] == "images and models come from a mirror"
+
+
+def test_github(tmp_path: Path) -> None:
+    lines = check(tmp_path, "--format", "github", a=BAD).output.splitlines()
+    assert f"::error file={tmp_path}/a.yaml,line=12,col=15,title=roce-mtu::" in "\n".join(lines)
+    assert all(re.match(r"::(error|warning|notice) file=[^:]+,line=\d+,col=\d+,title=[^:]+::.+\Z", line) for line in lines)
+    assert sum(line.startswith("::notice") for line in lines) == 1
+    assert check(tmp_path, "--format", "github", a=GOOD).output == ""
+
+
+#: What SARIF 2.1.0 demands of the parts that groundplan writes (OASIS, sections 3.13 to 3.35), closed against others.
+SARIF: dict[str, Any] = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "additionalProperties": False,
+    "properties": {
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"const": "2.1.0"},
+        "runs": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/run"}},
+    },
+    "$defs": {
+        "text": {
+            "type": "object",
+            "required": ["text"],
+            "properties": {"text": {"type": "string", "minLength": 1}},
+            "additionalProperties": False,
+        },
+        "level": {"enum": ["none", "note", "warning", "error"]},
+        "run": {
+            "type": "object",
+            "required": ["tool", "results"],
+            "additionalProperties": False,
+            "properties": {
+                "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+                "tool": {
+                    "type": "object",
+                    "required": ["driver"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "driver": {
+                            "type": "object",
+                            "required": ["name"],
+                            "additionalProperties": False,
+                            "properties": {
+                                "name": {"type": "string"},
+                                "version": {"type": "string"},
+                                "rules": {"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/rule"}},
+                            },
+                        }
+                    },
+                },
+                "results": {"type": "array", "items": {"$ref": "#/$defs/result"}},
+            },
+        },
+        "rule": {
+            "type": "object",
+            "required": ["id"],
+            "additionalProperties": False,
+            "properties": {
+                "id": {"type": "string"},
+                "shortDescription": {"$ref": "#/$defs/text"},
+                "fullDescription": {"$ref": "#/$defs/text"},
+                "help": {"$ref": "#/$defs/text"},
+                "defaultConfiguration": {"type": "object", "properties": {"level": {"$ref": "#/$defs/level"}}},
+                "properties": {"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}}}},
+            },
+        },
+        "result": {
+            "type": "object",
+            "required": ["message"],
+            "additionalProperties": False,
+            "properties": {
+                "ruleId": {"type": "string"},
+                "ruleIndex": {"type": "integer", "minimum": -1},
+                "level": {"$ref": "#/$defs/level"},
+                "message": {"$ref": "#/$defs/text"},
+                "locations": {"type": "array", "items": {"$ref": "#/$defs/location"}},
+                "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+                "suppressions": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["kind"],
+                        "additionalProperties": False,
+                        "properties": {"kind": {"enum": ["inSource", "external"]}, "justification": {"type": "string"}},
+                    },
+                },
+            },
+        },
+        "location": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "physicalLocation": {
+                    "type": "object",
+                    "required": ["artifactLocation"],
+                    "properties": {
+                        "artifactLocation": {"type": "object", "required": ["uri"]},
+                        "region": {
+                            "type": "object",
+                            "properties": {
+                                "startLine": {"type": "integer", "minimum": 1},
+                                "startColumn": {"type": "integer", "minimum": 1},
+                            },
+                        },
+                    },
+                },
+                "logicalLocations": {
+                    "type": "array",
+                    "items": {"type": "object", "properties": {"fullyQualifiedName": {"type": "string"}}},
+                },
+            },
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("text", [GOOD, BAD, "nonsense", "zone: us-central1-b\n"])
+def test_sarif(tmp_path: Path, text: str) -> None:
+    document = json.loads(check(tmp_path, "--format", "sarif", a=text).output)
+    jsonschema.Draft202012Validator(SARIF).validate(document)
+    (run,) = document["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
+
+
+def test_sarif_suppresses_what_is_ignored(tmp_path: Path) -> None:
+    (run,) = json.loads(check(tmp_path, "--format", "sarif", a=BAD).output)["runs"]
+    suppressed = [result for result in run["results"] if "suppressions" in result]
+    assert [result["ruleId"] for result in suppressed] == ["nat-off"]
+    assert suppressed[0]["suppressions"] == [{"kind": "inSource", "justification": "images and models come from a mirror"}]
+
+
+def test_rules_explain_and_markdown() -> None:
+    listed = CliRunner().invoke(cli, ["rules"]).output
+    assert "pod-range-size" in listed
+    page = CliRunner().invoke(cli, ["explain", "pod-range-size"])
+    assert page.exit_code == 0
+    for part in ("IP_SPACE_EXHAUSTED", "Source:", "Mend:"):
+        assert part in page.output
+    wrong = CliRunner().invoke(cli, ["explain", "pod-range-sice"])
+    assert wrong.exit_code == 2
+    assert "did you mean pod-range-size" in wrong.output
+
+
+def test_the_docs_page_of_the_rules_is_current() -> None:
+    written = (Path(__file__).parent.parent / "docs" / "rules.md").read_text("utf-8")
+    assert CliRunner().invoke(cli, ["rules", "--markdown"]).output == written, "run scripts/docs-rules"
+
+
+def run(*arguments: str) -> tuple[float, subprocess.CompletedProcess[str]]:
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, "-m", "groundplan", *arguments], capture_output=True, text=True, check=False)
+    return time.perf_counter() - started, done
+
+
+def test_check_loads_neither_cdktf_nor_node(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(BAD)
+    program = (
+        "import sys\n"
+        "from groundplan.checks import check_files\n"
+        "from pathlib import Path\n"
+        "import groundplan.commands.check, groundplan.reports\n"
+        f"assert check_files([Path({str(file)!r})])[0].findings\n"
+        "loaded = {name.partition('.')[0] for name in sys.modules}\n"
+        "print(sorted(loaded & {'cdktf', 'jsii', 'constructs', 'grpc', 'jinja2', 'cdktf_cdktf_provider_google'}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_check_of_one_profile_is_a_blink(tmp_path: Path) -> None:
+    """Under 0.3 s for the whole process, the best of some runs with bytecode in place.
+
+    Counted in seconds of processor: on a machine that does nothing else they are those of the clock.
+    """
+    file = tmp_path / "a.yaml"
+    file.write_text(GOOD)
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path / "bytecode")
+    spent = []
+    for _ in range(6):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "groundplan", "check", str(file)], env=environment, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(spent) < 0.3
+
+
+def test_check_of_200_profiles_takes_less_than_5_seconds(tmp_path: Path) -> None:
+    for number in range(200):
+        edits = {"site": f"site-{number}", "project": f"project-{number % 20}", "gpu.pools[0].nodes": number + 1}
+        (tmp_path / f"{number}.yaml").write_text(text_of(edits), "utf-8")
+    files = [str(file) for file in sorted(tmp_path.glob("*.yaml"))]
+    seconds, done = run("check", *files)
+    assert done.returncode in (0, 1), done.stderr
+    assert "200 profiles" in done.stdout
+    assert seconds < 5
+    clashes = re.findall(r"^warning\[fleet-ranges-alike\]", done.stdout, re.MULTILINE)
+    assert len(clashes) == 180, "the first site of each of 20 projects has nothing to clash with"
+
+
+def test_one_profile_with_512_pools_is_quick(tmp_path: Path) -> None:
+    pools = [{"name": f"pool-{n}", "nodes": 2, "max_pods_per_node": 32} for n in range(512)]
+    wide = {"network.primary.nodes": "10.0.0.0/20", "gpu.gvnic.cidr": "10.32.0.0/20"}
+    rdma = {"gpu.rdma.cidrs": [f"10.{33 + n}.0.0/20" for n in range(8)]}
+    (tmp_path / "a.yaml").write_text(text_of({"gpu.pools": pools, **wide, **rdma}))
+    seconds, done = run("check", str(tmp_path / "a.yaml"))
+    assert done.returncode == 0, done.stdout
+    assert seconds < 3
