@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 import math
+import re
 import string
 import tempfile
 from itertools import combinations
@@ -14,7 +15,7 @@ from typing import Any
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rules.support import text_of
+from rules.support import Plain, text_of
 
 from groundplan.checks import check_file
 from groundplan.findings import Finding, Severity
@@ -96,8 +97,51 @@ def test_any_file_gives_findings_and_no_traceback(content: bytes) -> None:
     assert check_file(FILE).findings
 
 
-COUNTS = st.one_of(st.integers(0, 40), st.sampled_from([60, 61, 124, 252, 253, 508, 1020]))
-PODS = st.one_of(st.none(), st.integers(8, 256))
+SCHEMA = Profile.model_json_schema()
+
+
+def shaped(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Values of a JSON Schema as profiles use it: of the right shape, whatever they mean."""
+    if "$ref" in schema:
+        return shaped(SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]])
+    if "anyOf" in schema:
+        return st.one_of([shaped(option) for option in schema["anyOf"]])
+    if "enum" in schema or "const" in schema:
+        return st.sampled_from(schema.get("enum", [schema.get("const")]))
+    kind = schema.get("type")
+    if kind == "object" and "properties" in schema:
+        parts = {key: shaped(value) for key, value in schema["properties"].items()}
+        needed = schema.get("required", [])
+        return st.fixed_dictionaries(
+            {key: parts[key] for key in needed}, optional={k: v for k, v in parts.items() if k not in needed}
+        )
+    if kind == "object":
+        keys = shaped({"type": "string"} | schema.get("propertyNames", {}))
+        values = shaped(schema["additionalProperties"]) if isinstance(schema.get("additionalProperties"), dict) else SCALARS
+        return st.dictionaries(keys, values, max_size=3)
+    if kind == "array":
+        return st.lists(shaped(schema["items"]), min_size=schema.get("minItems", 0), max_size=3)
+    if kind == "integer":
+        return st.integers(schema.get("minimum", 0), schema.get("maximum", 10**6))
+    if kind == "boolean":
+        return st.booleans()
+    if kind == "null":
+        return st.none()
+    if "pattern" in schema and "[0-9]{1,3}(" in schema["pattern"]:
+        return cidr(8, 30)
+    if "pattern" in schema:
+        return st.from_regex(re.compile(schema["pattern"].strip("^$"), re.ASCII), fullmatch=True)
+    if schema.get("format") == "ipv4":
+        return st.ip_addresses(v=4).map(str)
+    return st.text(min_size=schema.get("minLength", 0), max_size=20) if kind == "string" else SCALARS
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.deferred(lambda: shaped({**SCHEMA, "$defs": {}})))
+def test_any_profile_of_the_right_shape_is_judged_without_traceback(data: dict[str, Any]) -> None:
+    for finding in judged(yaml.dump(data, Dumper=Plain, allow_unicode=True)):
+        assert finding.message
+        assert finding.hint
 
 
 @st.composite
@@ -106,6 +150,10 @@ def cidr(draw: st.DrawFn, low: int = 10, high: int = 29) -> str:
     second = draw(st.integers(0, 255))
     base = draw(st.sampled_from(["10.{}.0.0", "172.{}.0.0", "192.168.{}.0", "240.{}.0.0", "100.{}.0.0"])).format(second)
     return str(ipaddress.IPv4Network((base, prefix), strict=False))
+
+
+COUNTS = st.one_of(st.integers(0, 40), st.sampled_from([60, 61, 124, 252, 253, 508, 1020]))
+PODS = st.one_of(st.none(), st.integers(8, 256))
 
 
 #: Values round the defaults and round the edges of what fits: about half of what comes out is accepted.

@@ -207,6 +207,12 @@ def test_pools_are_rebuilt_with_their_networks_and_shape() -> None:
     assert gpu["terraform_data"]["shape-a4-highgpu-8g"]["triggers_replace"]["machine_type"] == "a4-highgpu-8g"
 
 
+def test_the_claim_goes_with_its_volume() -> None:
+    """A volume that is replaced alone waits for ever for its claim's finalizer."""
+    claim = synthesized(SMALL).only("kubernetes_persistent_volume_claim_v1")
+    assert claim["lifecycle"] == {"replace_triggered_by": ["kubernetes_persistent_volume_v1.lustre-volume.id"]}
+
+
 def test_capacity_modes() -> None:
     pools = synthesized(FULL).stacks["gpu"]["resource"]["google_container_node_pool"]
     reserved, spot, flex, queued = (pools[f"pool-{name}"] for name in ("reserved", "spot", "flex", "queued"))

@@ -85,7 +85,7 @@ def edited(edits: Edits, base: Mapping[str, Any] = BASE) -> dict[str, Any]:
     return data
 
 
-class _Plain(yaml.SafeDumper):
+class Plain(yaml.SafeDumper):
     """Writes a value that stands twice out twice: profiles take no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
@@ -94,7 +94,7 @@ class _Plain(yaml.SafeDumper):
 
 def text_of(edits: Edits) -> str:
     """The profile as a file holds it."""
-    return yaml.dump(edited(edits), Dumper=_Plain, sort_keys=False)
+    return yaml.dump(edited(edits), Dumper=Plain, sort_keys=False)
 
 
 #: Topics whose rules are tested beside their own part.

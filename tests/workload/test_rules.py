@@ -208,9 +208,9 @@ def test_cuda_13_needs_a_newer_driver() -> None:
 def test_keys_for_gated_models_and_wandb() -> None:
     assert (
         "google/gemma-3-27b-it is a gated model"
-        in one("gated-model", {"recipe": "grpo-gemma3-27b-gsm8k"}, secrets={}).message
+        in one("gated-model", {"recipe": "grpo-gemma3-27b-gsm8k"}, secrets={"hugging_face": None}).message
     )
-    one("gated-model", {"overrides": {"policy.model_name": "meta-llama/Llama-9-9B"}}, secrets={})
+    one("gated-model", {"overrides": {"policy.model_name": "meta-llama/Llama-9-9B"}}, secrets={"hugging_face": None})
     one("wandb-key", {"overrides": {"logger.wandb_enabled": True}}, secrets={})
     silent({}, "gated-model", "wandb-key", secrets={})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cdktf import Fn, TerraformVariable
+from cdktf import Fn, TerraformResourceLifecycle, TerraformVariable
 from cdktf_cdktf_provider_google.data_google_lustre_instance import DataGoogleLustreInstance
 from cdktf_cdktf_provider_helm.release import Release
 from cdktf_cdktf_provider_kubernetes import persistent_volume_claim_v1 as claim
@@ -146,6 +146,11 @@ class PlatformStack(ClusterClientStack):
                 resources=claim.PersistentVolumeClaimV1SpecResources(requests={"storage": f"{plan.claim_gib}Gi"}),
             ),
             wait_until_bound=True,
+            # A volume cannot go while its claim is there: what replaces the one (another instance, another zone) must
+            # replace both.
+            lifecycle=TerraformResourceLifecycle(
+                replace_triggered_by=["kubernetes_persistent_volume_v1.lustre-volume.id"]
+            ),
             depends_on=[bound, *self.after_namespace],
         )
 
