@@ -9,11 +9,12 @@ import click
 
 import groundplan.checks  # noqa: F401  (registers the rules)
 from groundplan.findings import RULES, Rule
+from groundplan.site import STACKS
 
 
 def by_topic() -> dict[str, list[Rule]]:
-    """Rules by the part of the site that they are about, in order of registration."""
-    topics: dict[str, list[Rule]] = {}
+    """Rules by what they are about: the parts of the site in the order of its stacks, then the site as a whole."""
+    topics: dict[str, list[Rule]] = {stack: [] for stack in STACKS}
     for entry in RULES.values():
         topics.setdefault(entry.topic, []).append(entry)
     return topics
