@@ -15,9 +15,9 @@ from typing import Any
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
-from rules.support import text_of
 
 from groundplan.cli import cli
+from rules.support import text_of
 
 GOOD = text_of({})
 #: Two errors and a warning, and one finding that is ignored.
@@ -94,12 +94,16 @@ def test_strict_refuses_warnings(tmp_path: Path) -> None:
     warn = text_of({"network.primary.nat.enabled": False})
     assert check(tmp_path, a=warn).exit_code == 0
     assert check(tmp_path, "--strict", a=warn).exit_code == 1
-    ignored = text_of({"network.primary.nat.enabled": False, "ignore": [{"rule": "nat-off", "reason": "a mirror is there"}]})
+    ignored = text_of(
+        {"network.primary.nat.enabled": False, "ignore": [{"rule": "nat-off", "reason": "a mirror is there"}]}
+    )
     assert check(tmp_path, "--strict", a=ignored).exit_code == 0
 
 
 def test_an_error_can_be_ignored_with_a_reason(tmp_path: Path) -> None:
-    text = BAD + "".join(f"  - {{rule: {rule}, reason: tried in the cloud}}\n" for rule in ("lustre-capacity-least", "roce-mtu"))
+    text = BAD + "".join(
+        f"  - {{rule: {rule}, reason: tried in the cloud}}\n" for rule in ("lustre-capacity-least", "roce-mtu")
+    )
     assert check(tmp_path, a=text).exit_code == 0
 
 
@@ -190,7 +194,9 @@ def test_json(tmp_path: Path) -> None:
 def test_github(tmp_path: Path) -> None:
     lines = check(tmp_path, "--format", "github", a=BAD).output.splitlines()
     assert f"::error file={tmp_path}/a.yaml,line=12,col=15,title=roce-mtu::" in "\n".join(lines)
-    assert all(re.match(r"::(error|warning|notice) file=[^:]+,line=\d+,col=\d+,title=[^:]+::.+\Z", line) for line in lines)
+    assert all(
+        re.match(r"::(error|warning|notice) file=[^:]+,line=\d+,col=\d+,title=[^:]+::.+\Z", line) for line in lines
+    )
     assert sum(line.startswith("::notice") for line in lines) == 1
     assert check(tmp_path, "--format", "github", a=GOOD).output == ""
 
@@ -249,7 +255,10 @@ SARIF: dict[str, Any] = {
                 "fullDescription": {"$ref": "#/$defs/text"},
                 "help": {"$ref": "#/$defs/text"},
                 "defaultConfiguration": {"type": "object", "properties": {"level": {"$ref": "#/$defs/level"}}},
-                "properties": {"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}}}},
+                "properties": {
+                    "type": "object",
+                    "properties": {"tags": {"type": "array", "items": {"type": "string"}}},
+                },
             },
         },
         "result": {
@@ -315,7 +324,9 @@ def test_sarif_suppresses_what_is_ignored(tmp_path: Path) -> None:
     (run,) = json.loads(check(tmp_path, "--format", "sarif", a=BAD).output)["runs"]
     suppressed = [result for result in run["results"] if "suppressions" in result]
     assert [result["ruleId"] for result in suppressed] == ["nat-off"]
-    assert suppressed[0]["suppressions"] == [{"kind": "inSource", "justification": "images and models come from a mirror"}]
+    assert suppressed[0]["suppressions"] == [
+        {"kind": "inSource", "justification": "images and models come from a mirror"}
+    ]
 
 
 def test_rules_explain_and_markdown() -> None:
@@ -369,7 +380,9 @@ def test_check_of_one_profile_is_a_blink(tmp_path: Path) -> None:
     spent = []
     for _ in range(6):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "groundplan", "check", str(file)], env=environment, check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-m", "groundplan", "check", str(file)], env=environment, check=True, capture_output=True
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(spent) < 0.3

@@ -1,5 +1,8 @@
-"""What must hold for any profile: nonsense is refused without a traceback, and what passes has ranges that are apart and
-large enough, counted here a second time and in another way."""
+"""What must hold for any profile.
+
+Nonsense is refused without a traceback; what passes has ranges that are apart and large enough, counted here a second
+time and in another way.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,12 @@ from typing import Any
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rules.support import Plain, text_of
 
 from groundplan.checks import check_file
 from groundplan.findings import Finding, Severity
 from groundplan.profile import Profile
+from rules.support import Plain, text_of
+from sites import synthesized
 
 FAST = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -49,12 +53,15 @@ SCALARS = st.one_of(
     st.floats(),
     st.text(max_size=12),
     st.text(alphabet="0123456789./", max_size=18),
-    st.sampled_from(["a4-highgpu-8g", "us-central1-b", "10.0.0.0/20", "0.0.0.0/0", "1.33", "240Gi", "FREQ=DAILY", "x" * 70]),
+    st.sampled_from(
+        ["a4-highgpu-8g", "us-central1-b", "10.0.0.0/20", "0.0.0.0/0", "1.33", "240Gi", "FREQ=DAILY", "x" * 70]
+    ),
 )
 NONSENSE = st.recursive(
     SCALARS,
     lambda inner: st.one_of(
-        st.lists(inner, max_size=4), st.dictionaries(st.one_of(st.sampled_from(KEYS), st.text(max_size=6)), inner, max_size=5)
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.one_of(st.sampled_from(KEYS), st.text(max_size=6)), inner, max_size=5),
     ),
     max_leaves=25,
 )
@@ -117,7 +124,9 @@ def shaped(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
         )
     if kind == "object":
         keys = shaped({"type": "string"} | schema.get("propertyNames", {}))
-        values = shaped(schema["additionalProperties"]) if isinstance(schema.get("additionalProperties"), dict) else SCALARS
+        values = (
+            shaped(schema["additionalProperties"]) if isinstance(schema.get("additionalProperties"), dict) else SCALARS
+        )
         return st.dictionaries(keys, values, max_size=3)
     if kind == "array":
         return st.lists(shaped(schema["items"]), min_size=schema.get("minItems", 0), max_size=3)
@@ -168,15 +177,20 @@ SITES = st.fixed_dictionaries(
         "network.primary.nodes": st.one_of(cidr(18, 29), st.integers(22, 29).map(lambda n: f"10.0.0.0/{n}")),
         "network.primary.pods": st.one_of(cidr(10, 24), st.integers(14, 22).map(lambda n: f"10.4.0.0/{n}")),
         "network.primary.services": st.one_of(cidr(14, 29), st.integers(16, 28).map(lambda n: f"10.8.0.0/{n}")),
-        "network.private_service_access.address": st.sampled_from(["10.9.0.0", "10.4.0.0", "172.16.0.0", "192.168.0.0"]),
+        "network.private_service_access.address": st.sampled_from(
+            ["10.9.0.0", "10.4.0.0", "172.16.0.0", "192.168.0.0"]
+        ),
         "network.private_service_access.prefix_length": st.integers(18, 26),
-        "network.peers": st.lists(st.fixed_dictionaries({"name": st.just("p"), "ranges": st.lists(cidr(8, 28), min_size=1, max_size=2)}), max_size=2),
+        "network.peers": st.lists(
+            st.fixed_dictionaries({"name": st.just("p"), "ranges": st.lists(cidr(8, 28), min_size=1, max_size=2)}),
+            max_size=2,
+        ),
         "gpu.gvnic.cidr": st.one_of(cidr(20, 29), st.integers(24, 29).map(lambda n: f"192.168.0.0/{n}")),
         "gpu.rdma.cidrs": st.sampled_from([20, 22, 24, 26, 28]).map(
             lambda n: [str(net) for net in list(ipaddress.IPv4Network(f"10.64.0.0/{n - 3}").subnets(new_prefix=n))]
         ),
     },
-)  # fmt: skip
+)
 
 
 @settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
@@ -231,3 +245,14 @@ def test_both_outcomes_are_met() -> None:
 
     sample()
     assert outcomes == {True, False}
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(SITES)
+def test_an_accepted_profile_can_be_synthesized(edits: dict[str, Any]) -> None:
+    text = text_of(edits)
+    if any(f.severity is Severity.ERROR for f in judged(text)):
+        return
+    site = synthesized(text)
+    ranges = [subnetwork["ip_cidr_range"] for subnetwork in site.resources("google_compute_subnetwork").values()]
+    assert len(ranges) == len(set(ranges)) == 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from rules.support import GONE, errors, findings
 
 A4 = "gpu.pools[0]"
@@ -61,7 +62,10 @@ RIGHT: dict[str, dict[str, Any]] = {
         "gpu.pools": [{"machine_type": "a4-highgpu-8g"}, {"machine_type": "a3-ultragpu-8g", "reservation": "h200"}]
     },
     "a spare pool on spot beside a reserved one": {
-        "gpu.pools": [{"nodes": 2}, {"name": "spot", "capacity": "spot", "autoscaling": {"max": 4}, "placement": "compact"}]
+        "gpu.pools": [
+            {"nodes": 2},
+            {"name": "spot", "capacity": "spot", "autoscaling": {"max": 4}, "placement": "compact"},
+        ]
     },
     "the tutorial's names": {
         "site": "tutorial",
@@ -108,11 +112,15 @@ RIGHT: dict[str, dict[str, Any]] = {
     "GPU nodes in a zone of their own": {"zone": "us-central1-b", f"{A4}.zone": "us-central1-b"},
     "a queued pool": {
         "reservation": GONE,
-        "gpu.pools": [{"capacity": "queued", "autoscaling": {"min": 0, "max": 16}, "max_run_hours": 168, "auto_repair": False}],
+        "gpu.pools": [
+            {"capacity": "queued", "autoscaling": {"min": 0, "max": 16}, "max_run_hours": 168, "auto_repair": False}
+        ],
     },
     "a flex-start pool with compact placement": {
         "reservation": GONE,
-        "gpu.pools": [{"capacity": "flex_start", "autoscaling": {"max": 2}, "placement": "compact", "max_run_hours": 24}],
+        "gpu.pools": [
+            {"capacity": "flex_start", "autoscaling": {"max": 2}, "placement": "compact", "max_run_hours": 24}
+        ],
     },
     "no GPU nodes yet": {f"{A4}.nodes": 0},
     "NUMA labels and own taints": {

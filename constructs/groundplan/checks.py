@@ -56,7 +56,7 @@ def all_findings(site: Site, source: Source | None = None) -> list[Finding]:
 
 
 def _without_secrets(findings: list[Finding]) -> list[Finding]:
-    """Show no source line on which a secret stands that only its key gives away; what looks like one never got so far."""
+    """Show no source line with a secret that only its key gives away; what looks like one was refused before."""
     lines = {finding.location.line for finding in findings if finding.rule == "secret-value" and finding.location}
     return [
         dataclasses.replace(finding, location=dataclasses.replace(finding.location, text=""))
@@ -93,7 +93,7 @@ def findings_of(site: Site, source: Source | None = None) -> list[Finding]:
 
 
 def checked_site(file: Path) -> tuple[Site, list[Finding]]:
-    """Load, resolve and check a profile. Raises ProfileError when any finding is an error; else returns the warnings."""
+    """Load, resolve and check a profile: the site and its warnings. Raises ProfileError when a finding is an error."""
     profile, source = load_profile(file)
     return check_profile(profile, source, file.parent)
 
@@ -121,7 +121,7 @@ def check_file(file: Path, as_of: date | None = None) -> Checked:
             "catalog-file",
             Severity.ERROR,
             str(error),
-            "correct the file; docs/catalog.md shows what an entry holds",
+            "correct the file; docs/add-a-machine-type.md shows what an entry holds",
             ("catalog",),
             location=source.locate(("catalog",)),
         )

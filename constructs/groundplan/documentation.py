@@ -1,7 +1,7 @@
 """The docstrings below the fields of a profile's sections, as their descriptions.
 
-pydantic can read them itself (``use_attribute_docstrings``), but does so whenever the classes are made, which costs every
-`check` 30 ms; only the JSON Schema and the reference need them.
+pydantic can read them itself (``use_attribute_docstrings``), but does so whenever the classes are made, which costs
+every `check` 30 ms; only the JSON Schema and the reference need them.
 """
 
 from __future__ import annotations

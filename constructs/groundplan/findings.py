@@ -104,8 +104,10 @@ class Rule:
 
     @property
     def summary(self) -> str:
-        """The first line of the docs page."""
-        return (self.check.__doc__ or "").strip().partition("\n")[0]
+        """The first sentence of the docs page."""
+        first = " ".join((self.check.__doc__ or "").strip().partition("\n\n")[0].split())
+        sentence, dot, _ = first.partition(". ")
+        return sentence + dot.strip()
 
     def findings(self, subject: Any) -> Iterator[Finding]:
         """Run the check and give its problems this rule's name and severity."""

@@ -46,8 +46,8 @@ def fleet_name(fleet: Fleet) -> Iterator[Problem]:
     """Two sites would create something of the same name in the same place.
 
     The second apply fails with "already exists", or worse, takes over what the first one made. Networks, firewall rules
-    and service accounts are unique in a project, clusters and subnetworks in a region of it, Lustre instances in a zone,
-    buckets in the world.
+    and service accounts are unique in a project, clusters and subnetworks in a region of it, Lustre instances in a
+    zone, buckets in the world.
 
     Mend: another `site` name, from which all names follow; or another name where the profile sets one.
     """
@@ -79,8 +79,8 @@ def _some(items: list[str]) -> str:
 def fleet_state(fleet: Fleet) -> Iterator[Problem]:
     """Two sites keep their Terraform states in the same place.
 
-    Each apply would then plan to destroy what the other made. States are told apart by bucket, prefix and stack name, by
-    workspace, or for local ones by the stack name alone.
+    Each apply would then plan to destroy what the other made. States are told apart by bucket, prefix and stack name,
+    by workspace, or for local ones by the stack name alone.
 
     Mend: another `site` name, `backend.gcs.prefix` or organization.
     """
@@ -114,8 +114,9 @@ def fleet_overlap(fleet: Fleet) -> Iterator[Problem]:
     """Ranges of two sites overlap that can meet.
 
     Two sites meet when they use the same VPC, or when one names the other as its peer (`network.peers` with the other's
-    `site` as name). Then no range of one may overlap a range of the other. What two sites share by name is no clash: the
-    subnetwork of the nodes, a secondary range of pods, the range of private service access that one of them reserves.
+    `site` as name). Then no range of one may overlap a range of the other. What two sites share by name is no clash:
+    the subnetwork of the nodes, a secondary range of pods, the range of private service access that one of them
+    reserves.
 
     Source: VPC documentation, "VPC Network Peering", subnet ranges; GKE, "Sharing IP address ranges across clusters".
 
@@ -130,18 +131,20 @@ def fleet_overlap(fleet: Fleet) -> Iterator[Problem]:
     for number, member in enumerate(fleet):
         for peer in member.site.profile.network.peers:
             groups += [sorted((number, other)) for other in by_name.get(peer.name, []) if other != number]
-    seen: set[tuple[int, int]] = set()
+    found: dict[int, dict[int, tuple[Range, Range]]] = {}
     for group in groups:
         for earlier, one, later, two in _clashes(fleet, group):
-            if (earlier, later) in seen or _shared(fleet[earlier].site, one, fleet[later].site, two):
-                continue
-            seen.add((earlier, later))
-            yield Problem(
-                two.path,
-                f"`{dotted(two.path)}` {two.cidr} ({two.role}) overlaps {one.cidr} ({one.role}) of {fleet[earlier]}",
-                "move one of them",
-                member=later,
-            )
+            if not _shared(fleet[earlier].site, one, fleet[later].site, two):
+                found.setdefault(later, {}).setdefault(earlier, (one, two))
+    for later, clashes in found.items():
+        earlier, (one, two) = next(iter(clashes.items()))
+        more = f", and with ranges of {len(clashes) - 1} more sites" if len(clashes) > 1 else ""
+        yield Problem(
+            two.path,
+            f"`{dotted(two.path)}` {two.cidr} ({two.role}) overlaps {one.cidr} ({one.role}) of {fleet[earlier]}{more}",
+            "move one of them",
+            member=later,
+        )
 
 
 @rule("fleet-ranges-alike", Severity.WARNING, subject="fleet")
@@ -163,7 +166,8 @@ def fleet_ranges_alike(fleet: Fleet) -> Iterator[Problem]:
                 told.add(later)
                 yield Problem(
                     two.path,
-                    f"`{dotted(two.path)}` {two.cidr} ({two.role}) overlaps {one.cidr} ({one.role}) of {fleet[earlier]}, in "
+                    f"`{dotted(two.path)}` {two.cidr} ({two.role}) overlaps {one.cidr} ({one.role}) of "
+                    f"{fleet[earlier]}, in "
                     "the same project: the two networks can never be peered",
                     "give each site ranges of its own",
                     member=later,
@@ -221,7 +225,9 @@ def fleet_reservation(fleet: Fleet) -> Iterator[Problem]:
     for whole, pools in users.items():
         for number in sorted({number for number, _ in pools})[1:]:
             mine = [pool for owner, pool in pools if owner == number]
-            theirs = [(owner, pool) for owner, pool in pools if owner < number and any(_within(pool, own) for own in mine)]
+            theirs = [
+                (owner, pool) for owner, pool in pools if owner < number and any(_within(pool, own) for own in mine)
+            ]
             if theirs:
                 yield from _oversubscribed(fleet, number, whole, mine, theirs)
 

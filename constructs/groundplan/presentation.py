@@ -26,15 +26,15 @@ def format_finding(finding: Finding) -> str:
     """One finding: severity, rule, message; the file's line with a caret; the mend, or why it is ignored."""
     word = "ignored" if finding.ignored else str(finding.severity)
     colour = "cyan" if finding.ignored else _COLOURS[finding.severity]
-    lines = [f"{click.style(f'{word}[{finding.rule}]', fg=colour, bold=True)}: {finding.message}"]
+    lines = [f"{click.style(f'{word}[{finding.rule}]', fg=colour, bold=True)}: {_printable(finding.message)}"]
     if finding.location:
         lines += _excerpt(finding.location)
     elif finding.where:
         lines.append(f"  --> {finding.where}")
     if finding.ignored:
-        lines.append(f"  {click.style('reason', fg='cyan')}: {finding.ignored}")
+        lines.append(f"  {click.style('reason', fg='cyan')}: {_printable(finding.ignored)}")
     elif finding.hint:
-        lines.append(f"  {click.style('help', fg='cyan')}: {finding.hint}")
+        lines.append(f"  {click.style('help', fg='cyan')}: {_printable(finding.hint)}")
     return "\n".join(lines)
 
 
@@ -46,8 +46,13 @@ def _excerpt(place: Location) -> list[str]:
     number, margin = str(place.line), " " * len(str(place.line))
     column = min(place.column, len(place.text) + 1)
     cut = max(0, column - 1 - _WIDTH // 2) if len(place.text) > _WIDTH else 0
-    text = "".join(c if c.isprintable() else " " for c in place.text[cut : cut + _WIDTH])
+    text = _printable(place.text[cut : cut + _WIDTH])
     return [*lines, f" {margin} |", f" {number} | {text}", f" {margin} | {' ' * (column - 1 - cut)}^"]
+
+
+def _printable(text: str) -> str:
+    """`text` without line breaks and whatever else a terminal would act on."""
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def summary(findings: Iterable[Finding]) -> str:

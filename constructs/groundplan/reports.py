@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
+from urllib.parse import quote
 
 from groundplan import __version__
 from groundplan.checks import Checked
@@ -15,7 +16,7 @@ SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def as_json(results: Sequence[Checked]) -> str:
-    """One object: a list of profiles, a flat list of findings, and their counts. `schema` grows when the shape changes."""
+    """One object: the profiles, a flat list of findings, and their counts. `schema` grows when the shape changes."""
     findings = [_json_finding(finding) for result in results for finding in result.findings]
     counted = [entry for entry in findings if entry["ignored"] is None]
     document = {
@@ -111,7 +112,7 @@ def _sarif_result(finding: Finding, index: int) -> dict[str, Any]:
         result["locations"] = [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": PurePath(place.file).as_posix()},
+                    "artifactLocation": {"uri": quote(PurePath(place.file).as_posix())},
                     "region": {"startLine": place.line, "startColumn": place.column},
                 },
                 "logicalLocations": [{"fullyQualifiedName": finding.where}] if finding.where else [],

@@ -1,7 +1,7 @@
 """The table that rules are tested by: for each rule inputs that trip it, and near twins that do not.
 
-Every ``test_<topic>.py`` of this folder holds a list ``CASES`` (or ``FLEETS``); test_table.py runs them all, and demands
-that no rule is without. Other folders join by a list in ``TABLES`` of test_table.py.
+Every ``test_<topic>.py`` of this folder holds a list ``CASES`` (or ``FLEETS``); test_table.py runs them all, and
+demands that no rule is without. Other folders join by a list in ``TABLES`` of test_table.py.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -30,8 +31,10 @@ GONE = object()
 
 @dataclass(frozen=True)
 class Case:
-    """`trips` are edits of BASE that the rule finds at `where`, with the texts `says` in message or hint; `passes` a near
-    twin that it does not find. `severity` is what it must be; "error" unless said."""
+    """Edits of BASE that the rule finds at `where`, with the texts `says` in message or hint; and a twin that passes.
+
+    `severity` is the finding's.
+    """
 
     rule: str
     trips: Edits
@@ -67,7 +70,7 @@ def edited(edits: Edits, base: Mapping[str, Any] = BASE) -> dict[str, Any]:
     for dotted, value in edits.items():
         keys: list[str | int] = [int(n) if n else name for name, n in re.findall(r"([^.\[\]]+)|\[(\d+)\]", dotted)]
         here: Any = data
-        for key, following in zip(keys, keys[1:], strict=False):
+        for key, following in pairwise(keys):
             empty: Any = [] if isinstance(following, int) else {}
             if isinstance(key, int):
                 here.extend({} for _ in range(key + 1 - len(here)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import pytest
-from rules.support import Case, findings, slugs
 
 from groundplan.cluster.maintenance import RecurrenceError, least_occurrences
 from groundplan.cluster.versions import is_below
+from rules.support import Case, findings, slugs
 
 OFFICE = {"name": "office", "cidr": "35.1.2.0/24"}
 EXCLUSION = {"name": "long run", "start": "2026-12-01T00:00:00Z", "end": "2026-12-31T00:00:00Z"}
@@ -25,75 +25,222 @@ def exclusions(count: int, scope: str) -> dict[str, object]:
 
 
 CASES = [
+    Case(
+        "pods-per-node-few",
+        {"gpu.pools[0].max_pods_per_node": 16},
+        {"gpu.pools[0].max_pods_per_node": 32},
+        "gpu.pools[0].max_pods_per_node",
+        ("32",),
+        "warning",
+    ),
+    Case(
+        "pods-per-node-few",
+        {"cluster.max_pods_per_node": 8},
+        {"cluster.max_pods_per_node": 8, "gpu.pools[0].max_pods_per_node": 32},
+        "cluster.max_pods_per_node",
+        (),
+        "warning",
+    ),
     Case("gke-version-old", {"cluster.version": "1.30"}, {"cluster.version": "1.35"}, "cluster.version", ("1.31",)),
-    Case("gke-version-old", {"cluster.version": "1.32.2-gke.1422000"}, {"cluster.version": "1.33.2-gke.1475000"},
-         "cluster.version", ("RDMA on a4-highgpu-8g", "1.32.2-gke.1475000", "1.33.2-gke.1111000")),
-    Case("gke-version-old", {"cluster.version": "1.29"}, {"cluster.version": "1.34"}, "cluster.version", ("DNS endpoint",)),
-    Case("open-control-plane",
-         {"cluster.control_plane.authorized_networks": [OFFICE, {"name": "all", "cidr": "0.0.0.0/0"}]},
-         {"cluster.control_plane.authorized_networks": [OFFICE, {"name": "vpc", "cidr": "10.0.0.0/8"}]},
-         "cluster.control_plane.authorized_networks[1].cidr", ("0.0.0.0/0", "DNS endpoint")),
-    Case("open-control-plane", {"cluster.control_plane.authorized_networks": [{"name": "half", "cidr": "128.0.0.0/1"}]},
-         {"cluster.control_plane.authorized_networks": [{"name": "big", "cidr": "35.0.0.0/8"}]},
-         "cluster.control_plane.authorized_networks[0].cidr"),
-    Case("public-endpoint-unrestricted", {"cluster.control_plane.public_endpoint": True},
-         {"cluster.control_plane.public_endpoint": True, "cluster.control_plane.authorized_networks": [OFFICE]},
-         "cluster.control_plane.public_endpoint", ("authorized_networks",)),
-    Case("authorized-networks-count",
-         {"cluster.control_plane.authorized_networks": [{"name": f"n{i}", "cidr": f"10.{i}.0.0/16"} for i in range(101)]},
-         {"cluster.control_plane.authorized_networks": [{"name": f"n{i}", "cidr": f"10.{i}.0.0/16"} for i in range(100)]},
-         "cluster.control_plane.authorized_networks", ("101", "100")),
-    Case("endpoint-unreachable", {"cluster.control_plane.dns_endpoint": False},
-         {"cluster.control_plane.dns_endpoint": False, "cluster.control_plane.public_endpoint": True,
-          "cluster.control_plane.authorized_networks": [OFFICE]},
-         "cluster.control_plane.dns_endpoint", ("VPC",), "warning"),
-    Case("endpoint-unreachable", {"cluster.control_plane.authorized_networks": [OFFICE]},
-         {"cluster.control_plane.authorized_networks": [{"name": "vpn", "cidr": "10.100.0.0/24"}]},
-         "cluster.control_plane.authorized_networks[0].cidr", ("public_endpoint: true",), "warning"),
-    Case("deletion-unprotected",
-         {"environment": "prod", "backend": {"gcs": {"bucket": "states"}}, "cluster.deletion_protection": False},
-         {"environment": "dev", "cluster.deletion_protection": False}, "cluster.deletion_protection", ("prod",), "warning"),
-    Case("cpu-pool-range", {"cluster.cpu_pool.min_nodes": 6}, {"cluster.cpu_pool.min_nodes": 5},
-         "cluster.cpu_pool.min_nodes", ("6 or more",)),
-    Case("cpu-machine", {"cluster.cpu_pool.machine_type": "a4-highgpu-8g"}, {"cluster.cpu_pool.machine_type": "c3-highmem-88"},
-         "cluster.cpu_pool.machine_type", ("GPU machine",)),
-    Case("cpu-machine", {"cluster.cpu_pool.machine_type": "n2-himem-80"}, {"cluster.cpu_pool.machine_type": "n2-highmem-80"},
-         "cluster.cpu_pool.machine_type", ("n2-highmem-80",), "warning"),
-    Case("cpu-disk-type", {"cluster.cpu_pool.machine_type": "n4-highmem-80"},
-         {"cluster.cpu_pool.machine_type": "n4-highmem-80", "cluster.cpu_pool.disk_type": "hyperdisk-balanced"},
-         "cluster.cpu_pool.disk_type", ("hyperdisk-balanced",)),
-    Case("cpu-secure-boot", {"cluster.cpu_pool.secure_boot": True},
-         {"cluster.cpu_pool.secure_boot": True, "cluster.version": "1.35"}, "cluster.cpu_pool.secure_boot",
-         ("1.34.1-gke.2364000",), "warning"),
-    Case("maintenance-dates", {f"{WINDOW}.start": "2026-02-30T02:00:00Z"}, {f"{WINDOW}.start": "2026-01-03T03:00:00Z"},
-         f"{WINDOW}.start", ("calendar",)),
-    Case("maintenance-dates", {EXCLUSIONS: [{**EXCLUSION, "end": EXCLUSION["start"]}]}, {EXCLUSIONS: [EXCLUSION]},
-         f"{EXCLUSIONS}[0].end", ("not after",)),
-    Case("maintenance-window-short", window("2026-01-03T02:00:00Z", "2026-01-03T05:59:59Z", "FREQ=DAILY"),
-         window("2026-01-03T02:00:00Z", "2026-01-03T06:00:00Z", "FREQ=DAILY"), f"{WINDOW}.end", ("4 hours",)),
+    Case(
+        "gke-version-old",
+        {"cluster.version": "1.32.2-gke.1422000"},
+        {"cluster.version": "1.33.2-gke.1475000"},
+        "cluster.version",
+        ("RDMA on a4-highgpu-8g", "1.32.2-gke.1475000", "1.33.2-gke.1111000"),
+    ),
+    Case(
+        "gke-version-old",
+        {"cluster.version": "1.29"},
+        {"cluster.version": "1.34"},
+        "cluster.version",
+        ("DNS endpoint",),
+    ),
+    Case(
+        "open-control-plane",
+        {"cluster.control_plane.authorized_networks": [OFFICE, {"name": "all", "cidr": "0.0.0.0/0"}]},
+        {"cluster.control_plane.authorized_networks": [OFFICE, {"name": "vpc", "cidr": "10.0.0.0/8"}]},
+        "cluster.control_plane.authorized_networks[1].cidr",
+        ("0.0.0.0/0", "DNS endpoint"),
+    ),
+    Case(
+        "open-control-plane",
+        {"cluster.control_plane.authorized_networks": [{"name": "half", "cidr": "128.0.0.0/1"}]},
+        {"cluster.control_plane.authorized_networks": [{"name": "big", "cidr": "35.0.0.0/8"}]},
+        "cluster.control_plane.authorized_networks[0].cidr",
+    ),
+    Case(
+        "public-endpoint-unrestricted",
+        {"cluster.control_plane.public_endpoint": True},
+        {"cluster.control_plane.public_endpoint": True, "cluster.control_plane.authorized_networks": [OFFICE]},
+        "cluster.control_plane.public_endpoint",
+        ("authorized_networks",),
+    ),
+    Case(
+        "authorized-networks-count",
+        {
+            "cluster.control_plane.authorized_networks": [
+                {"name": f"n{i}", "cidr": f"10.{i}.0.0/16"} for i in range(101)
+            ]
+        },
+        {
+            "cluster.control_plane.authorized_networks": [
+                {"name": f"n{i}", "cidr": f"10.{i}.0.0/16"} for i in range(100)
+            ]
+        },
+        "cluster.control_plane.authorized_networks",
+        ("101", "100"),
+    ),
+    Case(
+        "endpoint-unreachable",
+        {"cluster.control_plane.dns_endpoint": False},
+        {
+            "cluster.control_plane.dns_endpoint": False,
+            "cluster.control_plane.public_endpoint": True,
+            "cluster.control_plane.authorized_networks": [OFFICE],
+        },
+        "cluster.control_plane.dns_endpoint",
+        ("VPC",),
+        "warning",
+    ),
+    Case(
+        "endpoint-unreachable",
+        {"cluster.control_plane.authorized_networks": [OFFICE]},
+        {"cluster.control_plane.authorized_networks": [{"name": "vpn", "cidr": "10.100.0.0/24"}]},
+        "cluster.control_plane.authorized_networks[0].cidr",
+        ("public_endpoint: true",),
+        "warning",
+    ),
+    Case(
+        "deletion-unprotected",
+        {"environment": "prod", "backend": {"gcs": {"bucket": "states"}}, "cluster.deletion_protection": False},
+        {"environment": "dev", "cluster.deletion_protection": False},
+        "cluster.deletion_protection",
+        ("prod",),
+        "warning",
+    ),
+    Case(
+        "cpu-pool-range",
+        {"cluster.cpu_pool.min_nodes": 6},
+        {"cluster.cpu_pool.min_nodes": 5},
+        "cluster.cpu_pool.min_nodes",
+        ("6 or more",),
+    ),
+    Case(
+        "cpu-machine",
+        {"cluster.cpu_pool.machine_type": "a4-highgpu-8g"},
+        {"cluster.cpu_pool.machine_type": "c3-highmem-88"},
+        "cluster.cpu_pool.machine_type",
+        ("GPU machine",),
+    ),
+    Case(
+        "cpu-machine",
+        {"cluster.cpu_pool.machine_type": "n2-himem-80"},
+        {"cluster.cpu_pool.machine_type": "n2-highmem-80"},
+        "cluster.cpu_pool.machine_type",
+        ("n2-highmem-80",),
+        "warning",
+    ),
+    Case(
+        "cpu-disk-type",
+        {"cluster.cpu_pool.machine_type": "n4-highmem-80"},
+        {"cluster.cpu_pool.machine_type": "n4-highmem-80", "cluster.cpu_pool.disk_type": "hyperdisk-balanced"},
+        "cluster.cpu_pool.disk_type",
+        ("hyperdisk-balanced",),
+    ),
+    Case(
+        "cpu-secure-boot",
+        {"cluster.cpu_pool.secure_boot": True},
+        {"cluster.cpu_pool.secure_boot": True, "cluster.version": "1.35"},
+        "cluster.cpu_pool.secure_boot",
+        ("1.34.1-gke.2364000",),
+        "warning",
+    ),
+    Case(
+        "maintenance-dates",
+        {f"{WINDOW}.start": "2026-02-30T02:00:00Z"},
+        {f"{WINDOW}.start": "2026-01-03T03:00:00Z"},
+        f"{WINDOW}.start",
+        ("calendar",),
+    ),
+    Case(
+        "maintenance-dates",
+        {EXCLUSIONS: [{**EXCLUSION, "end": EXCLUSION["start"]}]},
+        {EXCLUSIONS: [EXCLUSION]},
+        f"{EXCLUSIONS}[0].end",
+        ("not after",),
+    ),
+    Case(
+        "maintenance-window-short",
+        window("2026-01-03T02:00:00Z", "2026-01-03T05:59:59Z", "FREQ=DAILY"),
+        window("2026-01-03T02:00:00Z", "2026-01-03T06:00:00Z", "FREQ=DAILY"),
+        f"{WINDOW}.end",
+        ("4 hours",),
+    ),
     # 13 or 14 Saturdays in 92 days at 4 hours: 52 hours; 4 in 32 days: 16 hours.
-    Case("maintenance-window-short", window("2026-01-03T02:00:00Z", "2026-01-03T06:00:00Z", "FREQ=WEEKLY;BYDAY=SA"),
-         window("2026-01-03T02:00:00Z", "2026-01-03T14:00:00Z", "FREQ=WEEKLY;BYDAY=SA"), f"{WINDOW}.recurrence",
-         ("16 hours in 32 days",), "warning"),
-    Case("maintenance-window-short", window("2026-01-03T02:00:00Z", "2026-01-03T08:00:00Z", "FREQ=MONTHLY;BYDAY=1SA"),
-         window("2026-01-03T02:00:00Z", "2026-01-03T08:00:00Z", "FREQ=DAILY"), f"{WINDOW}.recurrence", ("92 days",)),
-    Case("maintenance-window-short", {f"{WINDOW}.recurrence": "FREQ=WEEKLY;BYDAY=SAT"},
-         {f"{WINDOW}.recurrence": "FREQ=WEEKLY;BYDAY=SA,SU"}, f"{WINDOW}.recurrence", ("BYDAY=SAT",)),
-    Case("maintenance-window-short", {f"{WINDOW}.recurrence": "FREQ=HOURLY"}, {f"{WINDOW}.recurrence": "FREQ=DAILY"},
-         f"{WINDOW}.recurrence", ("HOURLY",)),
-    Case("exclusion-long", {EXCLUSIONS: [{**EXCLUSION, "end": "2026-12-31T00:00:01Z", "scope": "NO_UPGRADES"}]},
-         {EXCLUSIONS: [{**EXCLUSION, "scope": "NO_UPGRADES"}]}, f"{EXCLUSIONS}[0].end",
-         ("30", "NO_MINOR_OR_NODE_UPGRADES", "2026-12-31T00:00:00Z")),
-    Case("exclusion-long", {EXCLUSIONS: [{**EXCLUSION, "end": "2027-06-01T00:00:00Z"}]},
-         {EXCLUSIONS: [{**EXCLUSION, "end": "2027-05-30T00:00:00Z"}]}, f"{EXCLUSIONS}[0].end", ("180",)),
+    Case(
+        "maintenance-window-short",
+        window("2026-01-03T02:00:00Z", "2026-01-03T06:00:00Z", "FREQ=WEEKLY;BYDAY=SA"),
+        window("2026-01-03T02:00:00Z", "2026-01-03T14:00:00Z", "FREQ=WEEKLY;BYDAY=SA"),
+        f"{WINDOW}.recurrence",
+        ("16 hours in 32 days",),
+        "warning",
+    ),
+    Case(
+        "maintenance-window-short",
+        window("2026-01-03T02:00:00Z", "2026-01-03T08:00:00Z", "FREQ=MONTHLY;BYDAY=1SA"),
+        window("2026-01-03T02:00:00Z", "2026-01-03T08:00:00Z", "FREQ=DAILY"),
+        f"{WINDOW}.recurrence",
+        ("92 days",),
+    ),
+    Case(
+        "maintenance-window-short",
+        {f"{WINDOW}.recurrence": "FREQ=WEEKLY;BYDAY=SAT"},
+        {f"{WINDOW}.recurrence": "FREQ=WEEKLY;BYDAY=SA,SU"},
+        f"{WINDOW}.recurrence",
+        ("BYDAY=SAT",),
+    ),
+    Case(
+        "maintenance-window-short",
+        {f"{WINDOW}.recurrence": "FREQ=HOURLY"},
+        {f"{WINDOW}.recurrence": "FREQ=DAILY"},
+        f"{WINDOW}.recurrence",
+        ("HOURLY",),
+    ),
+    Case(
+        "exclusion-long",
+        {EXCLUSIONS: [{**EXCLUSION, "end": "2026-12-31T00:00:01Z", "scope": "NO_UPGRADES"}]},
+        {EXCLUSIONS: [{**EXCLUSION, "scope": "NO_UPGRADES"}]},
+        f"{EXCLUSIONS}[0].end",
+        ("30", "NO_MINOR_OR_NODE_UPGRADES", "2026-12-31T00:00:00Z"),
+    ),
+    Case(
+        "exclusion-long",
+        {EXCLUSIONS: [{**EXCLUSION, "end": "2027-06-01T00:00:00Z"}]},
+        {EXCLUSIONS: [{**EXCLUSION, "end": "2027-05-30T00:00:00Z"}]},
+        f"{EXCLUSIONS}[0].end",
+        ("180",),
+    ),
     Case("exclusion-count", exclusions(4, "NO_UPGRADES"), exclusions(3, "NO_UPGRADES"), EXCLUSIONS, ("4", "3")),
-    Case("exclusion-count", exclusions(21, "NO_MINOR_UPGRADES"), exclusions(20, "NO_MINOR_UPGRADES"), EXCLUSIONS, ("21",)),
-    Case("exclusion-count", {EXCLUSIONS: [EXCLUSION, EXCLUSION]}, {EXCLUSIONS: [EXCLUSION, {**EXCLUSION, "name": "b"}]},
-         f"{EXCLUSIONS}[1].name", ("long run",)),
-    Case("exclusion-expired", {EXCLUSIONS: [{**EXCLUSION, "end": "2027-01-31T00:00:00Z"}]},
-         {EXCLUSIONS: [{**EXCLUSION, "end": "2027-02-01T00:00:00Z"}]}, f"{EXCLUSIONS}[0].end", ("2027-01-31",),
-         as_of=date(2027, 2, 1)),
-]  # fmt: skip
+    Case(
+        "exclusion-count", exclusions(21, "NO_MINOR_UPGRADES"), exclusions(20, "NO_MINOR_UPGRADES"), EXCLUSIONS, ("21",)
+    ),
+    Case(
+        "exclusion-count",
+        {EXCLUSIONS: [EXCLUSION, EXCLUSION]},
+        {EXCLUSIONS: [EXCLUSION, {**EXCLUSION, "name": "b"}]},
+        f"{EXCLUSIONS}[1].name",
+        ("long run",),
+    ),
+    Case(
+        "exclusion-expired",
+        {EXCLUSIONS: [{**EXCLUSION, "end": "2027-01-31T00:00:00Z"}]},
+        {EXCLUSIONS: [{**EXCLUSION, "end": "2027-02-01T00:00:00Z"}]},
+        f"{EXCLUSIONS}[0].end",
+        ("2027-01-31",),
+        as_of=date(2027, 2, 1),
+    ),
+]
 
 
 def test_nothing_expires_without_a_date() -> None:
@@ -152,9 +299,19 @@ def test_least_occurrences(recurrence: str, days: int, least: int) -> None:
 
 @pytest.mark.parametrize(
     "recurrence",
-    ["FREQ=YEARLY", "FREQ=", "BYDAY=SA", "FREQ=WEEKLY;BYDAY=", "FREQ=WEEKLY;FREQ=DAILY", "FREQ=DAILY;UNTIL=20270101",
-     "FREQ=WEEKLY;BYDAY=1SA", "FREQ=DAILY;INTERVAL=0", "FREQ=MONTHLY;BYMONTHDAY=32", "FREQ=MONTHLY;BYMONTHDAY=0"],
-)  # fmt: skip
+    [
+        "FREQ=YEARLY",
+        "FREQ=",
+        "BYDAY=SA",
+        "FREQ=WEEKLY;BYDAY=",
+        "FREQ=WEEKLY;FREQ=DAILY",
+        "FREQ=DAILY;UNTIL=20270101",
+        "FREQ=WEEKLY;BYDAY=1SA",
+        "FREQ=DAILY;INTERVAL=0",
+        "FREQ=MONTHLY;BYMONTHDAY=32",
+        "FREQ=MONTHLY;BYMONTHDAY=0",
+    ],
+)
 def test_recurrences_that_gke_refuses(recurrence: str) -> None:
     with pytest.raises(RecurrenceError):
         least_occurrences(recurrence, date(2026, 1, 3), 32)

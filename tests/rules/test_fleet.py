@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from rules.support import FleetCase, findings, text_of
 
 from groundplan.checks import check_files
+from rules.support import FleetCase, findings, text_of
 
 #: Ranges of a second site that meet nothing of the defaults.
 APART = {
@@ -33,48 +33,129 @@ def reserved(count: int | None, nodes: int, **more: object) -> dict[str, object]
 
 FLEETS = [
     FleetCase("fleet-name", ({}, {}), ({}, SECOND), "site", ("more would be made by nemo-rl (", "a.yaml")),
-    FleetCase("fleet-name", ({}, {**SECOND, "cluster.name": "nemo-rl"}),
-              ({}, {**SECOND, **OTHER, "cluster.name": "nemo-rl"}), "cluster.name", ("cluster nemo-rl",)),
-    FleetCase("fleet-name", ({"storage.buckets": [{"name": "data"}]}, {**SECOND, **OTHER, "storage.buckets": [{"name": "data"}]}),
-              ({"storage.buckets": [{"name": "data"}]}, {**SECOND, "storage.buckets": [{"name": "data2"}]}),
-              "storage.buckets[0].name", ("bucket data",)),
-    FleetCase("fleet-state", ({**GCS}, {**GCS, **OTHER}), ({**GCS}, {**GCS, **SECOND}), "backend.gcs",
-              ("gs://states/groundplan/nemo-rl/nemo-rl-network",)),
+    FleetCase(
+        "fleet-name",
+        ({}, {**SECOND, "cluster.name": "nemo-rl"}),
+        ({}, {**SECOND, **OTHER, "cluster.name": "nemo-rl"}),
+        "cluster.name",
+        ("cluster nemo-rl",),
+    ),
+    FleetCase(
+        "fleet-name",
+        ({"storage.buckets": [{"name": "data"}]}, {**SECOND, **OTHER, "storage.buckets": [{"name": "data"}]}),
+        ({"storage.buckets": [{"name": "data"}]}, {**SECOND, "storage.buckets": [{"name": "data2"}]}),
+        "storage.buckets[0].name",
+        ("bucket data",),
+    ),
+    FleetCase(
+        "fleet-state",
+        ({**GCS}, {**GCS, **OTHER}),
+        ({**GCS}, {**GCS, **SECOND}),
+        "backend.gcs",
+        ("gs://states/groundplan/nemo-rl/nemo-rl-network",),
+    ),
     FleetCase("fleet-state", ({}, OTHER), ({}, {**OTHER, **GCS}), "", ("terraform.nemo-rl-network.tfstate",)),
-    FleetCase("fleet-state", ({"backend": {"cloud": {"organization": "acme"}}},) * 2,
-              ({"backend": {"cloud": {"organization": "acme"}}}, {"backend": {"cloud": {"organization": "acme2"}}}),
-              "backend.cloud", ("acme", "workspace nemo-rl-network")),
+    FleetCase(
+        "fleet-state",
+        ({"backend": {"cloud": {"organization": "acme"}}},) * 2,
+        ({"backend": {"cloud": {"organization": "acme"}}}, {"backend": {"cloud": {"organization": "acme2"}}}),
+        "backend.cloud",
+        ("acme", "workspace nemo-rl-network"),
+    ),
     # Declared as peers, in whichever profile.
-    FleetCase("fleet-overlap",
-              ({**OTHER, "site": "one"},
-               {**SECOND, "network.primary.nodes": "10.5.0.0/20", "network.peers": [{"name": "one", "ranges": ["10.0.0.0/20"]}]}),
-              ({**OTHER, "site": "one"}, {**SECOND, "network.peers": [{"name": "one", "ranges": ["10.0.0.0/20"]}]}),
-              "network.primary.nodes", ("10.4.0.0/14 (pods)", "a.yaml")),
+    FleetCase(
+        "fleet-overlap",
+        (
+            {**OTHER, "site": "one"},
+            {
+                **SECOND,
+                "network.primary.nodes": "10.5.0.0/20",
+                "network.peers": [{"name": "one", "ranges": ["10.0.0.0/20"]}],
+            },
+        ),
+        ({**OTHER, "site": "one"}, {**SECOND, "network.peers": [{"name": "one", "ranges": ["10.0.0.0/20"]}]}),
+        "network.primary.nodes",
+        ("10.4.0.0/14 (pods)", "a.yaml"),
+    ),
     # The GPU network of one on the primary network of the other.
-    FleetCase("fleet-overlap",
-              ({**OTHER, "site": "one", "network.peers": [{"name": "second", "ranges": ["10.16.0.0/12"]}]},
-               {**SECOND, "gpu.gvnic.cidr": "10.0.1.0/24"}),
-              ({**OTHER, "site": "one", "network.peers": [{"name": "second", "ranges": ["10.16.0.0/12"]}]}, SECOND),
-              "gpu.gvnic.cidr", ("10.0.0.0/20 (nodes)",)),
+    FleetCase(
+        "fleet-overlap",
+        (
+            {**OTHER, "site": "one", "network.peers": [{"name": "second", "ranges": ["10.16.0.0/12"]}]},
+            {**SECOND, "gpu.gvnic.cidr": "10.0.1.0/24"},
+        ),
+        ({**OTHER, "site": "one", "network.peers": [{"name": "second", "ranges": ["10.16.0.0/12"]}]}, SECOND),
+        "gpu.gvnic.cidr",
+        ("10.0.0.0/20 (nodes)",),
+    ),
     # The same VPC: subnetwork and pods may be shared, services not.
-    FleetCase("fleet-overlap", ({**SHARED, "site": "one"}, {**SHARED, "site": "two"}),
-              ({**SHARED, "site": "one"}, {**SHARED, "site": "two", "network.primary.services": "10.8.16.0/20",
-                                           "network.primary.existing.services_range": "services-two"}),
-              "network.primary.services", ("services",)),
-    FleetCase("fleet-ranges-alike", ({}, {"site": "second", "reservation": "b"}), ({}, SECOND), "network.primary",
-              ("never be peered",), "warning"),
-    FleetCase("fleet-ranges-alike", ({}, {**SECOND, "network.primary.nodes": "192.168.3.0/24"}), ({}, {**SECOND, **OTHER}),
-              "", ("192.168.3.0/24",), "warning"),
-    FleetCase("fleet-reservation", (reserved(None, 2), reserved(None, 2)), (reserved(4, 2), reserved(4, 2)), "reservation",
-              ("up to 4",), "warning"),
-    FleetCase("fleet-reservation", (reserved(3, 2), reserved(3, 2)), (reserved(4, 2), reserved(None, 2)), "reservation",
-              ("holds 3",)),
-    FleetCase("fleet-reservation", (BLOCK, {**BLOCK, "reservation.sub_block": "x"}),
-              (BLOCK, {"reservation": {"name": "big", "block": "two"}}), "reservation", ("big",), "warning"),
-    FleetCase("fleet-reservation", ({"gpu.pools[0].reservation": "big"}, {}, {"gpu.pools[0].reservation": "big"}),
-              ({"gpu.pools[0].reservation": "big"}, {}, {"gpu.pools[0].reservation": {"name": "big", "project": "owner-project"}}),
-              "gpu.pools[0].reservation", ("a.yaml",), "warning"),
-]  # fmt: skip
+    FleetCase(
+        "fleet-overlap",
+        ({**SHARED, "site": "one"}, {**SHARED, "site": "two"}),
+        (
+            {**SHARED, "site": "one"},
+            {
+                **SHARED,
+                "site": "two",
+                "network.primary.services": "10.8.16.0/20",
+                "network.primary.existing.services_range": "services-two",
+            },
+        ),
+        "network.primary.services",
+        ("services",),
+    ),
+    FleetCase(
+        "fleet-ranges-alike",
+        ({}, {"site": "second", "reservation": "b"}),
+        ({}, SECOND),
+        "network.primary",
+        ("never be peered",),
+        "warning",
+    ),
+    FleetCase(
+        "fleet-ranges-alike",
+        ({}, {**SECOND, "network.primary.nodes": "192.168.3.0/24"}),
+        ({}, {**SECOND, **OTHER}),
+        "",
+        ("192.168.3.0/24",),
+        "warning",
+    ),
+    FleetCase(
+        "fleet-reservation",
+        (reserved(None, 2), reserved(None, 2)),
+        (reserved(4, 2), reserved(4, 2)),
+        "reservation",
+        ("up to 4",),
+        "warning",
+    ),
+    FleetCase(
+        "fleet-reservation",
+        (reserved(3, 2), reserved(3, 2)),
+        (reserved(4, 2), reserved(None, 2)),
+        "reservation",
+        ("holds 3",),
+    ),
+    FleetCase(
+        "fleet-reservation",
+        (BLOCK, {**BLOCK, "reservation.sub_block": "x"}),
+        (BLOCK, {"reservation": {"name": "big", "block": "two"}}),
+        "reservation",
+        ("big",),
+        "warning",
+    ),
+    FleetCase(
+        "fleet-reservation",
+        ({"gpu.pools[0].reservation": "big"}, {}, {"gpu.pools[0].reservation": "big"}),
+        (
+            {"gpu.pools[0].reservation": "big"},
+            {},
+            {"gpu.pools[0].reservation": {"name": "big", "project": "owner-project"}},
+        ),
+        "gpu.pools[0].reservation",
+        ("a.yaml",),
+        "warning",
+    ),
+]
 
 
 def test_two_sites_that_are_apart_pass_without_a_word(tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from rules.support import GONE, Case, slugs
 
 POOL = "gpu.pools[0]"
@@ -24,97 +25,286 @@ def mode(capacity: str) -> dict[str, object]:
 
 
 CASES = [
-    Case("gpu-machine", {f"{POOL}.machine_type": "a4-highgpu-4g"}, {f"{POOL}.machine_type": "a4-highgpu-8g"},
-         f"{POOL}.machine_type", ("not in the catalog", "a4-highgpu-8g")),
-    Case("gpu-machine", {f"{POOL}.machine_type": "n2-highmem-80"}, {f"{POOL}.machine_type": "a3-ultragpu-8g"},
-         f"{POOL}.machine_type", ("has no GPUs",)),
-    Case("accelerator-machine", {f"{POOL}.accelerator": "nvidia-h200-141gb"}, {f"{POOL}.accelerator": "nvidia-b200"},
-         f"{POOL}.accelerator", ("nvidia-b200",)),
-    Case("gpu-disk-type", {f"{POOL}.boot_disk.type": "pd-ssd"}, {f"{POOL}.boot_disk.type": "hyperdisk-balanced"},
-         f"{POOL}.boot_disk.type", ("hyperdisk-balanced",)),
-    Case("local-ssds", {f"{POOL}.local_ssds": 16}, {f"{POOL}.local_ssds": 32}, f"{POOL}.local_ssds", ("32", "all or none")),
+    Case(
+        "roce-profile",
+        {"gpu.rdma.existing": {"network": "default", "subnetworks": RDMA_NAMES}},
+        {"gpu.rdma.existing": {"network": "default-roce", "subnetworks": RDMA_NAMES}},
+        "gpu.rdma.existing.network",
+        ("auto-mode",),
+    ),
+    Case(
+        "gpu-machine",
+        {f"{POOL}.machine_type": "a4-highgpu-4g"},
+        {f"{POOL}.machine_type": "a4-highgpu-8g"},
+        f"{POOL}.machine_type",
+        ("not in the catalog", "a4-highgpu-8g"),
+    ),
+    Case(
+        "gpu-machine",
+        {f"{POOL}.machine_type": "n2-highmem-80"},
+        {f"{POOL}.machine_type": "a3-ultragpu-8g"},
+        f"{POOL}.machine_type",
+        ("has no GPUs",),
+    ),
+    Case(
+        "accelerator-machine",
+        {f"{POOL}.accelerator": "nvidia-h200-141gb"},
+        {f"{POOL}.accelerator": "nvidia-b200"},
+        f"{POOL}.accelerator",
+        ("nvidia-b200",),
+    ),
+    Case(
+        "gpu-disk-type",
+        {f"{POOL}.boot_disk.type": "pd-ssd"},
+        {f"{POOL}.boot_disk.type": "hyperdisk-balanced"},
+        f"{POOL}.boot_disk.type",
+        ("hyperdisk-balanced",),
+    ),
+    Case(
+        "local-ssds",
+        {f"{POOL}.local_ssds": 16},
+        {f"{POOL}.local_ssds": 32},
+        f"{POOL}.local_ssds",
+        ("32", "all or none"),
+    ),
     Case("local-ssds", {f"{POOL}.local_ssds": 33}, {f"{POOL}.local_ssds": 0}, f"{POOL}.local_ssds"),
     # Places.
     Case("zone-region", {"region": "us-east4"}, {"region": "us-central1"}, "region", ("us-central1",)),
-    Case("pool-zone-region", {f"{POOL}.zone": "us-east4-b"}, {f"{POOL}.zone": "us-central1-b"}, f"{POOL}.zone", ("region",)),
-    Case("roce-zone", {f"{POOL}.zone": "us-central1-a"},
-         {f"{POOL}.zone": "us-central1-a", "gpu.rdma.network_profile": "us-central1-a-vpc-roce"}, f"{POOL}.zone",
-         ("us-central1-b",)),
-    Case("roce-zone", {"gpu.rdma.network_profile": "us-central1-a-vpc-roce"},
-         {"gpu.rdma.network_profile": "us-central1-b-vpc-roce"}, "gpu.rdma.network_profile", ("us-central1-a",)),
-    Case("roce-zone", {"gpu.pools": [{"name": "a"}, {"name": "b", "zone": "us-central1-c"}]},
-         {"gpu.pools": [{"name": "a"}, {"name": "b", "zone": "us-central1-b"}]}, "gpu.pools[1].zone", ("us-central1-c",)),
-    Case("roce-zone", {**ROCE, "gpu.pools": [{"name": "a"}, {"name": "b", "zone": "us-central1-c"}]},
-         {**ROCE, "gpu.pools": [{"name": "a", "zone": "us-central1-c"}, {"name": "b", "zone": "us-central1-c"}]},
-         "gpu.pools[1].zone", ("another pool",)),
-    Case("roce-profile", {"gpu.rdma.network_profile": "us-central1-b-vpc-roce-metal"},
-         {"gpu.rdma.network_profile": "us-central1-b-vpc-roce"}, "gpu.rdma.network_profile", ("-vpc-roce",)),
+    Case(
+        "pool-zone-region",
+        {f"{POOL}.zone": "us-east4-b"},
+        {f"{POOL}.zone": "us-central1-b"},
+        f"{POOL}.zone",
+        ("region",),
+    ),
+    Case(
+        "roce-zone",
+        {f"{POOL}.zone": "us-central1-a"},
+        {f"{POOL}.zone": "us-central1-a", "gpu.rdma.network_profile": "us-central1-a-vpc-roce"},
+        f"{POOL}.zone",
+        ("us-central1-b",),
+    ),
+    Case(
+        "roce-zone",
+        {"gpu.rdma.network_profile": "us-central1-a-vpc-roce"},
+        {"gpu.rdma.network_profile": "us-central1-b-vpc-roce"},
+        "gpu.rdma.network_profile",
+        ("us-central1-a",),
+    ),
+    Case(
+        "roce-zone",
+        {"gpu.pools": [{"name": "a"}, {"name": "b", "zone": "us-central1-c"}]},
+        {"gpu.pools": [{"name": "a"}, {"name": "b", "zone": "us-central1-b"}]},
+        "gpu.pools[1].zone",
+        ("us-central1-c",),
+    ),
+    Case(
+        "roce-zone",
+        {**ROCE, "gpu.pools": [{"name": "a"}, {"name": "b", "zone": "us-central1-c"}]},
+        {**ROCE, "gpu.pools": [{"name": "a", "zone": "us-central1-c"}, {"name": "b", "zone": "us-central1-c"}]},
+        "gpu.pools[1].zone",
+        ("another pool",),
+    ),
+    Case(
+        "roce-profile",
+        {"gpu.rdma.network_profile": "us-central1-b-vpc-roce-metal"},
+        {"gpu.rdma.network_profile": "us-central1-b-vpc-roce"},
+        "gpu.rdma.network_profile",
+        ("-vpc-roce",),
+    ),
     Case("roce-mtu", {"gpu.rdma.mtu": 1460}, {"gpu.rdma.mtu": 8896}, "gpu.rdma.mtu", ("8896",)),
-    Case("rdma-subnetworks", {"gpu.rdma.cidrs": SEVEN}, {"gpu.rdma.cidrs": [*SEVEN, "192.168.8.0/24"]}, "gpu.rdma.cidrs",
-         ("7", "8")),
-    Case("rdma-subnetworks", {"gpu.rdma.existing": {"network": "roce", "subnetworks": [*RDMA_NAMES[:7], "rdma-sub-0"]}},
-         ROCE, "gpu.rdma.existing.subnetworks", ("rdma-sub-0", "twice")),
-    Case("rdma-subnetworks", {**ROCE, "gpu.rdma.cidrs": SEVEN}, {**ROCE, "gpu.rdma.cidrs": [*SEVEN, "192.168.8.0/24"]},
-         "gpu.rdma.cidrs", ("7 ranges for 8",)),
-    Case("zone-apart", {f"{POOL}.zone": "us-central1-a", "gpu.rdma.network_profile": "us-central1-a-vpc-roce"},
-         {f"{POOL}.zone": "us-central1-a", "gpu.rdma.network_profile": "us-central1-a-vpc-roce", "zone": "us-central1-a"},
-         f"{POOL}.zone", ("us-central1-a",), "warning"),
+    Case(
+        "rdma-subnetworks",
+        {"gpu.rdma.cidrs": SEVEN},
+        {"gpu.rdma.cidrs": [*SEVEN, "192.168.8.0/24"]},
+        "gpu.rdma.cidrs",
+        ("7", "8"),
+    ),
+    Case(
+        "rdma-subnetworks",
+        {"gpu.rdma.existing": {"network": "roce", "subnetworks": [*RDMA_NAMES[:7], "rdma-sub-0"]}},
+        ROCE,
+        "gpu.rdma.existing.subnetworks",
+        ("rdma-sub-0", "twice"),
+    ),
+    Case(
+        "rdma-subnetworks",
+        {**ROCE, "gpu.rdma.cidrs": SEVEN},
+        {**ROCE, "gpu.rdma.cidrs": [*SEVEN, "192.168.8.0/24"]},
+        "gpu.rdma.cidrs",
+        ("7 ranges for 8",),
+    ),
+    Case(
+        "zone-apart",
+        {f"{POOL}.zone": "us-central1-a", "gpu.rdma.network_profile": "us-central1-a-vpc-roce"},
+        {
+            f"{POOL}.zone": "us-central1-a",
+            "gpu.rdma.network_profile": "us-central1-a-vpc-roce",
+            "zone": "us-central1-a",
+        },
+        f"{POOL}.zone",
+        ("us-central1-a",),
+        "warning",
+    ),
     # Capacity: each mode and the fields that it must not have.
     Case("reservation-missing", NONE, {**NONE, f"{POOL}.reservation": "mine"}, f"{POOL}", ("capacity",)),
-    Case("reservation-path", {"reservation": {"name": "r", "sub_block": "s"}},
-         {"reservation": {"name": "r", "block": "b", "sub_block": "s"}}, "reservation.sub_block", ("block",)),
-    Case("reservation-path", {f"{POOL}.reservation": {"name": "r", "sub_block": "s", "project": "owner-project"}},
-         {f"{POOL}.reservation": {"name": "r", "block": "b", "sub_block": "s", "project": "owner-project"}},
-         f"{POOL}.reservation.sub_block", ("block",)),
+    Case(
+        "reservation-path",
+        {"reservation": {"name": "r", "sub_block": "s"}},
+        {"reservation": {"name": "r", "block": "b", "sub_block": "s"}},
+        "reservation.sub_block",
+        ("block",),
+    ),
+    Case(
+        "reservation-path",
+        {f"{POOL}.reservation": {"name": "r", "sub_block": "s", "project": "owner-project"}},
+        {f"{POOL}.reservation": {"name": "r", "block": "b", "sub_block": "s", "project": "owner-project"}},
+        f"{POOL}.reservation.sub_block",
+        ("block",),
+    ),
     *(
-        Case("capacity-conflict", {**mode(capacity), f"{POOL}.reservation": "mine"}, mode(capacity), f"{POOL}.reservation",
-             (capacity,))
+        Case(
+            "capacity-conflict",
+            {**mode(capacity), f"{POOL}.reservation": "mine"},
+            mode(capacity),
+            f"{POOL}.reservation",
+            (capacity,),
+        )
         for capacity in ("spot", "on_demand", "flex_start", "queued")
     ),
     Case("capacity-conflict", {f"{POOL}.capacity": "queued", **ELASTIC}, mode("queued"), "reservation", ("queued",)),
-    Case("reservation-unused", {f"{POOL}.reservation": "mine"}, {f"{POOL}.reservation": "mine", **NONE}, "reservation",
-         ("its own",), "warning"),
-    Case("reservation-oversubscribed", {"reservation": {"name": "r", "count": 2}, f"{POOL}.nodes": 3},
-         {"reservation": {"name": "r", "count": 3}, f"{POOL}.nodes": 3}, f"{POOL}.nodes", ("holds 2",)),
-    Case("reservation-oversubscribed", {"reservation": {"name": "r", "count": 3}, **ELASTIC},
-         {"reservation": {"name": "r", "count": 4}, **ELASTIC}, f"{POOL}.autoscaling", ("want 4",), "warning"),
+    Case(
+        "reservation-unused",
+        {f"{POOL}.reservation": "mine"},
+        {f"{POOL}.reservation": "mine", **NONE},
+        "reservation",
+        ("its own",),
+        "warning",
+    ),
+    Case(
+        "reservation-oversubscribed",
+        {"reservation": {"name": "r", "count": 2}, f"{POOL}.nodes": 3},
+        {"reservation": {"name": "r", "count": 3}, f"{POOL}.nodes": 3},
+        f"{POOL}.nodes",
+        ("holds 2",),
+    ),
+    Case(
+        "reservation-oversubscribed",
+        {"reservation": {"name": "r", "count": 3}, **ELASTIC},
+        {"reservation": {"name": "r", "count": 4}, **ELASTIC},
+        f"{POOL}.autoscaling",
+        ("want 4",),
+        "warning",
+    ),
     Case("node-count-mode", {f"{POOL}.nodes": 2, **ELASTIC}, ELASTIC, f"{POOL}.autoscaling", ("keep one",)),
-    Case("node-count-mode", {f"{POOL}.autoscaling": {"min": 3, "max": 2}}, {f"{POOL}.autoscaling": {"min": 2, "max": 2}},
-         f"{POOL}.autoscaling.min", ("3 or more",)),
+    Case(
+        "node-count-mode",
+        {f"{POOL}.autoscaling": {"min": 3, "max": 2}},
+        {f"{POOL}.autoscaling": {"min": 2, "max": 2}},
+        f"{POOL}.autoscaling.min",
+        ("3 or more",),
+    ),
     *(
-        Case("capacity-autoscaling", {**NONE, f"{POOL}.capacity": capacity, f"{POOL}.nodes": 2}, mode(capacity),
-             f"{POOL}.nodes", ("{min: 0, max: 2}",))
+        Case(
+            "capacity-autoscaling",
+            {**NONE, f"{POOL}.capacity": capacity, f"{POOL}.nodes": 2},
+            mode(capacity),
+            f"{POOL}.nodes",
+            ("{min: 0, max: 2}",),
+        )
         for capacity in ("flex_start", "queued")
     ),
-    Case("capacity-autoscaling", {**mode("queued"), f"{POOL}.autoscaling": {"min": 1, "max": 4}}, mode("queued"),
-         f"{POOL}.autoscaling.min", ("min: 0",)),
-    Case("capacity-autoscaling", {**mode("flex_start"), f"{POOL}.autoscaling": {"min": 1, "max": 4}}, mode("flex_start"),
-         f"{POOL}.autoscaling.min", ("min: 0",), "warning"),
+    Case(
+        "capacity-autoscaling",
+        {**mode("queued"), f"{POOL}.autoscaling": {"min": 1, "max": 4}},
+        mode("queued"),
+        f"{POOL}.autoscaling.min",
+        ("min: 0",),
+    ),
+    Case(
+        "capacity-autoscaling",
+        {**mode("flex_start"), f"{POOL}.autoscaling": {"min": 1, "max": 4}},
+        mode("flex_start"),
+        f"{POOL}.autoscaling.min",
+        ("min: 0",),
+        "warning",
+    ),
     *(
-        Case("capacity-run-time", {**mode(capacity), f"{POOL}.max_run_hours": 24},
-             {**mode(limited), f"{POOL}.max_run_hours": 24}, f"{POOL}.max_run_hours", (capacity,))
+        Case(
+            "capacity-run-time",
+            {**mode(capacity), f"{POOL}.max_run_hours": 24},
+            {**mode(limited), f"{POOL}.max_run_hours": 24},
+            f"{POOL}.max_run_hours",
+            (capacity,),
+        )
         for capacity, limited in [("reservation", "flex_start"), ("spot", "queued"), ("on_demand", "queued")]
     ),
-    Case("placement-conflict", {f"{POOL}.placement": "compact"}, {**mode("spot"), f"{POOL}.placement": "compact"},
-         f"{POOL}.placement", ("policy of its own",)),
-    Case("placement-conflict", {**mode("queued"), f"{POOL}.placement": "compact"},
-         {**mode("flex_start"), f"{POOL}.placement": "compact"}, f"{POOL}.placement", ("queued",)),
-    Case("auto-upgrade-channel", {f"{POOL}.auto_upgrade": False}, {f"{POOL}.auto_upgrade": True}, f"{POOL}.auto_upgrade",
-         ("REGULAR", "exclusion")),
-    Case("auto-upgrade-channel", {**mode("queued"), f"{POOL}.auto_upgrade": False}, mode("queued"), f"{POOL}.auto_upgrade",
-         (), "warning"),
-    Case("auto-repair-mode", {f"{POOL}.auto_repair": False}, {**mode("flex_start"), f"{POOL}.auto_repair": False},
-         f"{POOL}.auto_repair", ("REGULAR",)),
-    Case("auto-repair-mode", {**mode("queued"), f"{POOL}.auto_repair": True}, {**mode("spot"), f"{POOL}.auto_repair": True},
-         f"{POOL}.auto_repair", ("off",)),
+    Case(
+        "placement-conflict",
+        {f"{POOL}.placement": "compact"},
+        {**mode("spot"), f"{POOL}.placement": "compact"},
+        f"{POOL}.placement",
+        ("policy of its own",),
+    ),
+    Case(
+        "placement-conflict",
+        {**mode("queued"), f"{POOL}.placement": "compact"},
+        {**mode("flex_start"), f"{POOL}.placement": "compact"},
+        f"{POOL}.placement",
+        ("queued",),
+    ),
+    Case(
+        "auto-upgrade-channel",
+        {f"{POOL}.auto_upgrade": False},
+        {f"{POOL}.auto_upgrade": True},
+        f"{POOL}.auto_upgrade",
+        ("REGULAR", "exclusion"),
+    ),
+    Case(
+        "auto-upgrade-channel",
+        {**mode("queued"), f"{POOL}.auto_upgrade": False},
+        mode("queued"),
+        f"{POOL}.auto_upgrade",
+        (),
+        "warning",
+    ),
+    Case(
+        "auto-repair-mode",
+        {f"{POOL}.auto_repair": False},
+        {**mode("flex_start"), f"{POOL}.auto_repair": False},
+        f"{POOL}.auto_repair",
+        ("REGULAR",),
+    ),
+    Case(
+        "auto-repair-mode",
+        {**mode("queued"), f"{POOL}.auto_repair": True},
+        {**mode("spot"), f"{POOL}.auto_repair": True},
+        f"{POOL}.auto_repair",
+        ("off",),
+    ),
     # Labels and taints.
-    Case("taint-repeated", {f"{POOL}.taints": [{"key": "nvidia.com/gpu", "value": "x"}]},
-         {f"{POOL}.taints": [{"key": "nvidia.com/gpu", "value": "x", "effect": "NO_EXECUTE"}]}, f"{POOL}.taints[0]", ("GKE",)),
-    Case("taint-repeated", {f"{POOL}.taints": [{"key": "team"}, {"key": "team", "value": "b"}]},
-         {f"{POOL}.taints": [{"key": "team"}, {"key": "team2"}]}, f"{POOL}.taints[1]"),
+    Case(
+        "taint-repeated",
+        {f"{POOL}.taints": [{"key": "nvidia.com/gpu", "value": "x"}]},
+        {f"{POOL}.taints": [{"key": "nvidia.com/gpu", "value": "x", "effect": "NO_EXECUTE"}]},
+        f"{POOL}.taints[0]",
+        ("GKE",),
+    ),
+    Case(
+        "taint-repeated",
+        {f"{POOL}.taints": [{"key": "team"}, {"key": "team", "value": "b"}]},
+        {f"{POOL}.taints": [{"key": "team"}, {"key": "team2"}]},
+        f"{POOL}.taints[1]",
+    ),
     *(
-        Case("node-label-reserved", {f"{POOL}.labels": {bad: "x"}}, {f"{POOL}.labels": {good: "x"}}, f"{POOL}.labels",
-             (bad,), severity)
+        Case(
+            "node-label-reserved",
+            {f"{POOL}.labels": {bad: "x"}},
+            {f"{POOL}.labels": {good: "x"}},
+            f"{POOL}.labels",
+            (bad,),
+            severity,
+        )
         for bad, good, severity in [
             ("cloud.google.com/gke-nodepool", "example.com/gke-nodepool", "error"),
             ("kubernetes.io/hostname", "hostname", "error"),
@@ -123,7 +313,7 @@ CASES = [
             ("cloud.google.com/gke-networking-dra-driver", "my.cloud.google.com.example/x", "warning"),
         ]
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("capacity", ["reservation", "spot", "on_demand", "flex_start", "queued"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from rules.support import Case, findings, slugs
 
 EXISTING = {
@@ -74,7 +75,12 @@ CASES = [
     Case(
         "address-overlap",
         {"network.peers": [{"name": "lab", "ranges": ["192.168.8.128/28"]}]},
-        {"network.peers": [{"name": "lab", "ranges": ["192.168.9.128/28"]}, {"name": "b", "ranges": ["192.168.9.0/24"]}]},
+        {
+            "network.peers": [
+                {"name": "lab", "ranges": ["192.168.9.128/28"]},
+                {"name": "b", "ranges": ["192.168.9.0/24"]},
+            ]
+        },
         "gpu.rdma.cidrs",
         ("peer lab",),
     ),
@@ -91,15 +97,38 @@ CASES = [
             ("network.primary.nodes", "199.36.144.0/20", "googleapis"),
         ]
     ),
-    Case("address-reserved", {"gpu.gvnic.cidr": "172.17.3.0/24"}, {"gpu.gvnic.cidr": "172.18.3.0/24"}, "gpu.gvnic.cidr",
-         ("bridge",), "warning"),
-    Case("address-reserved", {"gpu.gvnic.cidr": "192.0.2.0/24"}, {"gpu.gvnic.cidr": "192.0.0.0/24"}, "gpu.gvnic.cidr",
-         ("documentation",), "warning"),
-    Case("address-public", {"network.primary.pods": "20.4.0.0/14"}, {"network.primary.pods": "240.4.0.0/14"},
-         "network.primary.pods", ("public",), "warning"),
-    Case("access-private-kind", {"network.private_service_access.address": "100.64.0.0"},
-         {"network.private_service_access.address": "172.20.0.0"}, "network.private_service_access.address",
-         ("RFC 1918",), "warning"),
+    Case(
+        "address-reserved",
+        {"gpu.gvnic.cidr": "172.17.3.0/24"},
+        {"gpu.gvnic.cidr": "172.18.3.0/24"},
+        "gpu.gvnic.cidr",
+        ("bridge",),
+        "warning",
+    ),
+    Case(
+        "address-reserved",
+        {"gpu.gvnic.cidr": "192.0.2.0/24"},
+        {"gpu.gvnic.cidr": "192.0.0.0/24"},
+        "gpu.gvnic.cidr",
+        ("documentation",),
+        "warning",
+    ),
+    Case(
+        "address-public",
+        {"network.primary.pods": "20.4.0.0/14"},
+        {"network.primary.pods": "240.4.0.0/14"},
+        "network.primary.pods",
+        ("public",),
+        "warning",
+    ),
+    Case(
+        "access-private-kind",
+        {"network.private_service_access.address": "100.64.0.0"},
+        {"network.private_service_access.address": "172.20.0.0"},
+        "network.private_service_access.address",
+        ("RFC 1918",),
+        "warning",
+    ),
     # Sizes. 2 GPU nodes + 10 CPU nodes + 1 while upgrading, 256 addresses each = 3328.
     Case(
         "pod-range-size",
@@ -111,30 +140,54 @@ CASES = [
     # 58 + 5 + 1 nodes, 64 addresses each = 4096.
     Case(
         "pod-range-size",
-        {"network.primary.pods": "10.4.0.0/21", "gpu.pools[0].nodes": 58, "cluster.max_pods_per_node": 32,
-         "cluster.cpu_pool.max_pods_per_node": 32},
-        {"network.primary.pods": "10.4.0.0/20", "gpu.pools[0].nodes": 58, "cluster.max_pods_per_node": 32,
-         "cluster.cpu_pool.max_pods_per_node": 32},
+        {
+            "network.primary.pods": "10.4.0.0/21",
+            "gpu.pools[0].nodes": 58,
+            "cluster.max_pods_per_node": 32,
+            "cluster.cpu_pool.max_pods_per_node": 32,
+        },
+        {
+            "network.primary.pods": "10.4.0.0/20",
+            "gpu.pools[0].nodes": 58,
+            "cluster.max_pods_per_node": 32,
+            "cluster.cpu_pool.max_pods_per_node": 32,
+        },
         "network.primary.pods",
         ("4096", "/20", "64 nodes x /26"),
     ),
     # 512 x 256 + 6 x 512 = 134144, one bit above a /15.
     Case(
         "pod-range-size",
-        {"network.primary.pods": "10.4.0.0/15", "gpu.pools[0].nodes": 512, "cluster.cpu_pool.max_pods_per_node": 200,
-         "gpu.gvnic.cidr": "10.32.0.0/20"},
-        {"network.primary.pods": "10.4.0.0/14", "gpu.pools[0].nodes": 512, "cluster.cpu_pool.max_pods_per_node": 200,
-         "gpu.gvnic.cidr": "10.32.0.0/20"},
+        {
+            "network.primary.pods": "10.4.0.0/15",
+            "gpu.pools[0].nodes": 512,
+            "cluster.cpu_pool.max_pods_per_node": 200,
+            "gpu.gvnic.cidr": "10.32.0.0/20",
+        },
+        {
+            "network.primary.pods": "10.4.0.0/14",
+            "gpu.pools[0].nodes": 512,
+            "cluster.cpu_pool.max_pods_per_node": 200,
+            "gpu.gvnic.cidr": "10.32.0.0/20",
+        },
         "network.primary.pods",
         ("134144", "/14", "6 nodes x /23", "512 nodes x /24"),
     ),
     # The three nodes a new cluster starts with: 3 x 512 = 1536 for a cluster default of 256 pods.
     Case(
         "pod-range-size",
-        {"network.primary.pods": "10.4.0.0/22", "cluster.max_pods_per_node": 256, "gpu.pools[0].max_pods_per_node": 8,
-         "cluster.cpu_pool.max_pods_per_node": 8},
-        {"network.primary.pods": "10.4.0.0/21", "cluster.max_pods_per_node": 256, "gpu.pools[0].max_pods_per_node": 8,
-         "cluster.cpu_pool.max_pods_per_node": 8},
+        {
+            "network.primary.pods": "10.4.0.0/22",
+            "cluster.max_pods_per_node": 256,
+            "gpu.pools[0].max_pods_per_node": 8,
+            "cluster.cpu_pool.max_pods_per_node": 8,
+        },
+        {
+            "network.primary.pods": "10.4.0.0/21",
+            "cluster.max_pods_per_node": 256,
+            "gpu.pools[0].max_pods_per_node": 8,
+            "cluster.cpu_pool.max_pods_per_node": 8,
+        },
         "network.primary.pods",
         ("1536", "/21"),
     ),
@@ -154,78 +207,201 @@ CASES = [
         "network.primary.nodes",
         ("17 are needed",),
     ),
-    Case("fabric-range-size", {"gpu.gvnic.cidr": "192.168.0.0/28", "gpu.pools[0].nodes": 13},
-         {"gpu.gvnic.cidr": "192.168.0.0/28", "gpu.pools[0].nodes": 12}, "gpu.gvnic.cidr", ("17 are needed", "/27")),
-    Case("fabric-range-size", {"gpu.rdma.cidrs": ranges("192.168.8.0/29"), "gpu.pools[0].autoscaling.max": 5},
-         {"gpu.rdma.cidrs": ranges("192.168.8.0/29"), "gpu.pools[0].autoscaling.max": 4}, "gpu.rdma.cidrs[7]", ("/28",)),
-    Case("range-prefix", {"network.primary.services": "10.8.0.0/15"}, {"network.primary.services": "10.16.0.0/16"},
-         "network.primary.services", ("/16",)),
-    Case("range-prefix", {"network.primary.services": "10.8.0.0/29"}, {"network.primary.services": "10.8.0.0/28"},
-         "network.primary.services", ("/28",)),
-    Case("range-prefix", {"cluster.control_plane.cidr": "172.16.0.0/27"}, {"cluster.control_plane.cidr": "172.16.0.0/28"},
-         "cluster.control_plane.cidr", ("/28",)),
-    Case("range-prefix", {"cluster.control_plane.cidr": "100.64.0.0/28"}, {"cluster.control_plane.cidr": "10.64.0.0/28"},
-         "cluster.control_plane.cidr", ("RFC 1918",)),
-    Case("range-prefix", {"gpu.gvnic.cidr": "192.168.0.0/30", "gpu.pools[0].nodes": 0},
-         {"gpu.gvnic.cidr": "192.168.0.0/29", "gpu.pools[0].nodes": 0}, "gpu.gvnic.cidr", ("/29",)),
-    Case("access-range-start", {"network.private_service_access.address": "10.9.8.0"},
-         {"network.private_service_access.address": "10.9.16.0"}, "network.private_service_access.address",
-         ("10.9.0.0", "/20")),
-    Case("access-range-size", {"network.private_service_access.prefix_length": 25},
-         {"network.private_service_access.prefix_length": 23}, "network.private_service_access.prefix_length", ("/23",)),
-    Case("access-range-size", {"network.private_service_access.prefix_length": 24},
-         {"network.private_service_access.prefix_length": 22}, "network.private_service_access.prefix_length",
-         ("/24", "/23"), "warning"),
-    Case("range-unknown", {"network.primary.existing": {"network": "shared", "subnetwork": "gke"}}, EXISTING,
-         "network.primary.existing", ("network.primary.pods",), "warning"),
-    Case("range-unknown", {"gpu.gvnic.existing": {"network": "n", "subnetwork": "s"}}, GVNIC, "gpu.gvnic.existing",
-         ("gpu.gvnic.cidr",), "warning"),
-    Case("range-unknown", {"gpu.rdma.existing": {"network": "roce", "subnetworks": RDMA_NAMES}}, RDMA,
-         "gpu.rdma.existing", ("gpu.rdma.cidrs",), "warning"),
+    Case(
+        "fabric-range-size",
+        {"gpu.gvnic.cidr": "192.168.0.0/28", "gpu.pools[0].nodes": 13},
+        {"gpu.gvnic.cidr": "192.168.0.0/28", "gpu.pools[0].nodes": 12},
+        "gpu.gvnic.cidr",
+        ("17 are needed", "/27"),
+    ),
+    Case(
+        "fabric-range-size",
+        {"gpu.rdma.cidrs": ranges("192.168.8.0/29"), "gpu.pools[0].autoscaling.max": 5},
+        {"gpu.rdma.cidrs": ranges("192.168.8.0/29"), "gpu.pools[0].autoscaling.max": 4},
+        "gpu.rdma.cidrs[7]",
+        ("/28",),
+    ),
+    Case(
+        "range-prefix",
+        {"network.primary.services": "10.8.0.0/15"},
+        {"network.primary.services": "10.16.0.0/16"},
+        "network.primary.services",
+        ("/16",),
+    ),
+    Case(
+        "range-prefix",
+        {"network.primary.services": "10.8.0.0/29"},
+        {"network.primary.services": "10.8.0.0/28"},
+        "network.primary.services",
+        ("/28",),
+    ),
+    Case(
+        "range-prefix",
+        {"cluster.control_plane.cidr": "172.16.0.0/27"},
+        {"cluster.control_plane.cidr": "172.16.0.0/28"},
+        "cluster.control_plane.cidr",
+        ("/28",),
+    ),
+    Case(
+        "range-prefix",
+        {"cluster.control_plane.cidr": "100.64.0.0/28"},
+        {"cluster.control_plane.cidr": "10.64.0.0/28"},
+        "cluster.control_plane.cidr",
+        ("RFC 1918",),
+    ),
+    Case(
+        "range-prefix",
+        {"gpu.gvnic.cidr": "192.168.0.0/30", "gpu.pools[0].nodes": 0},
+        {"gpu.gvnic.cidr": "192.168.0.0/29", "gpu.pools[0].nodes": 0},
+        "gpu.gvnic.cidr",
+        ("/29",),
+    ),
+    Case(
+        "access-range-start",
+        {"network.private_service_access.address": "10.9.8.0"},
+        {"network.private_service_access.address": "10.9.16.0"},
+        "network.private_service_access.address",
+        ("10.9.0.0", "/20"),
+    ),
+    Case(
+        "access-range-size",
+        {"network.private_service_access.prefix_length": 25},
+        {"network.private_service_access.prefix_length": 23},
+        "network.private_service_access.prefix_length",
+        ("/23",),
+    ),
+    Case(
+        "access-range-size",
+        {"network.private_service_access.prefix_length": 24},
+        {"network.private_service_access.prefix_length": 22},
+        "network.private_service_access.prefix_length",
+        ("/24", "/23"),
+        "warning",
+    ),
+    Case(
+        "range-unknown",
+        {"network.primary.existing": {"network": "shared", "subnetwork": "gke"}},
+        EXISTING,
+        "network.primary.existing",
+        ("network.primary.pods",),
+        "warning",
+    ),
+    Case(
+        "range-unknown",
+        {"gpu.gvnic.existing": {"network": "n", "subnetwork": "s"}},
+        GVNIC,
+        "gpu.gvnic.existing",
+        ("gpu.gvnic.cidr",),
+        "warning",
+    ),
+    Case(
+        "range-unknown",
+        {"gpu.rdma.existing": {"network": "roce", "subnetworks": RDMA_NAMES}},
+        RDMA,
+        "gpu.rdma.existing",
+        ("gpu.rdma.cidrs",),
+        "warning",
+    ),
     # Which network.
-    Case("network-default", {"network.primary.name": "default"}, {"network.primary.name": "default-rl"},
-         "network.primary.name", ("auto-mode",)),
+    Case(
+        "network-default",
+        {"network.primary.name": "default"},
+        {"network.primary.name": "default-rl"},
+        "network.primary.name",
+        ("auto-mode",),
+    ),
     Case(
         "network-default",
         {**EXISTING, "network.primary.existing.network": "default"},
-        {**EXISTING, "network.primary.existing.network": "default", "network.primary.existing.pods_range": "pods",
-         "network.primary.existing.services_range": "services"},
+        {
+            **EXISTING,
+            "network.primary.existing.network": "default",
+            "network.primary.existing.pods_range": "pods",
+            "network.primary.existing.services_range": "services",
+        },
         "network.primary.existing.network",
         ("secondary ranges",),
     ),
     Case("network-shared-by-nics", {**GVNIC, "network.primary.name": "other"}, GVNIC, "gpu.gvnic", ("primary",)),
-    Case("network-shared-by-nics", {"gpu.gvnic.prefix": "x", "gpu.rdma.prefix": "x"},
-         {"gpu.gvnic.prefix": "x", "gpu.rdma.prefix": "y"}, "gpu.rdma", ("gVNIC",)),
-    Case("network-shared-by-nics", {"network.primary.name": "x-net", "gpu.rdma.prefix": "x"},
-         {"network.primary.name": "x-net", "gpu.rdma.prefix": "y"}, "gpu.rdma", ("primary",)),
+    Case(
+        "network-shared-by-nics",
+        {"gpu.gvnic.prefix": "x", "gpu.rdma.prefix": "x"},
+        {"gpu.gvnic.prefix": "x", "gpu.rdma.prefix": "y"},
+        "gpu.rdma",
+        ("gVNIC",),
+    ),
+    Case(
+        "network-shared-by-nics",
+        {"network.primary.name": "x-net", "gpu.rdma.prefix": "x"},
+        {"network.primary.name": "x-net", "gpu.rdma.prefix": "y"},
+        "gpu.rdma",
+        ("primary",),
+    ),
     # Who may come in.
-    Case("firewall-roce", {**RULE, "network.firewall_rules[0].network": "rdma"},
-         {**RULE, "network.firewall_rules[0].network": "gvnic"}, "network.firewall_rules[0].network", ("RoCE",)),
-    Case("firewall-existing-network", {**GVNIC, **RULE, "network.firewall_rules[0].network": "gvnic"},
-         {**GVNIC, **RULE}, "network.firewall_rules[0].network", ("left as it is",)),
-    Case("firewall-open", {**RULE, "network.firewall_rules[0].source_ranges": ["10.0.0.0/8", "0.0.0.0/0"]},
-         {**RULE, "network.firewall_rules[0].source_ranges": ["10.0.0.0/8"]},
-         "network.firewall_rules[0].source_ranges[1]", ("0.0.0.0/0",)),
-    Case("firewall-open", {**RULE, "network.firewall_rules[0].source_ranges": ["128.0.0.0/1"]},
-         {**RULE, "network.firewall_rules[0].source_ranges": ["35.235.240.0/20"]},
-         "network.firewall_rules[0].source_ranges[0]", ("128.0.0.0/1",)),
+    Case(
+        "firewall-roce",
+        {**RULE, "network.firewall_rules[0].network": "rdma"},
+        {**RULE, "network.firewall_rules[0].network": "gvnic"},
+        "network.firewall_rules[0].network",
+        ("RoCE",),
+    ),
+    Case(
+        "firewall-existing-network",
+        {**GVNIC, **RULE, "network.firewall_rules[0].network": "gvnic"},
+        {**GVNIC, **RULE},
+        "network.firewall_rules[0].network",
+        ("left as it is",),
+    ),
+    Case(
+        "firewall-open",
+        {**RULE, "network.firewall_rules[0].source_ranges": ["10.0.0.0/8", "0.0.0.0/0"]},
+        {**RULE, "network.firewall_rules[0].source_ranges": ["10.0.0.0/8"]},
+        "network.firewall_rules[0].source_ranges[1]",
+        ("0.0.0.0/0",),
+    ),
+    Case(
+        "firewall-open",
+        {**RULE, "network.firewall_rules[0].source_ranges": ["128.0.0.0/1"]},
+        {**RULE, "network.firewall_rules[0].source_ranges": ["35.235.240.0/20"]},
+        "network.firewall_rules[0].source_ranges[0]",
+        ("128.0.0.0/1",),
+    ),
     *(
-        Case("firewall-ports", {**RULE, "network.firewall_rules[0].allow": [allow]},
-             {**RULE, "network.firewall_rules[0].allow": [fine]}, "network.firewall_rules[0].allow[0]", (says,))
+        Case(
+            "firewall-ports",
+            {**RULE, "network.firewall_rules[0].allow": [allow]},
+            {**RULE, "network.firewall_rules[0].allow": [fine]},
+            "network.firewall_rules[0].allow[0]",
+            (says,),
+        )
         for allow, fine, says in [
             ({"protocol": "tcp"}, {"protocol": "tcp", "ports": ["443"]}, "every port"),
-            ({"protocol": "udp", "ports": ["0-65535"]}, {"protocol": "udp", "ports": ["1024-65535"]}, "outside the site"),
+            (
+                {"protocol": "udp", "ports": ["0-65535"]},
+                {"protocol": "udp", "ports": ["1024-65535"]},
+                "outside the site",
+            ),
             ({"protocol": "tcp", "ports": ["70000"]}, {"protocol": "tcp", "ports": ["65535"]}, "65535"),
             ({"protocol": "tcp", "ports": ["8080-8000"]}, {"protocol": "tcp", "ports": ["8000-8080"]}, "8000-8080"),
             ({"protocol": "icmp", "ports": ["1"]}, {"protocol": "icmp"}, "no ports"),
         ]
     ),
-    Case("access-connection", {"network.private_service_access.create": False},
-         {**EXISTING, "network.private_service_access.create": False}, "network.private_service_access.create",
-         ("Lustre",)),
-    Case("nat-off", {"network.primary.nat.enabled": False}, {"network.primary.nat.logging": False},
-         "network.primary.nat.enabled", ("nvcr.io",), "warning"),
-]  # fmt: skip
+    Case(
+        "access-connection",
+        {"network.private_service_access.create": False},
+        {**EXISTING, "network.private_service_access.create": False},
+        "network.private_service_access.create",
+        ("Lustre",),
+    ),
+    Case(
+        "nat-off",
+        {"network.primary.nat.enabled": False},
+        {"network.primary.nat.logging": False},
+        "network.primary.nat.enabled",
+        ("nvcr.io",),
+        "warning",
+    ),
+]
 
 
 def test_all_ports_from_the_site_itself_pass() -> None:
@@ -235,8 +411,12 @@ def test_all_ports_from_the_site_itself_pass() -> None:
 
 
 def test_every_overlap_is_found_at_once() -> None:
-    edits = {"network.primary.nodes": "10.4.0.0/20", "network.primary.services": "10.4.16.0/20",
-             "network.private_service_access.address": "10.5.0.0", "gpu.gvnic.cidr": "192.168.1.0/24"}  # fmt: skip
+    edits = {
+        "network.primary.nodes": "10.4.0.0/20",
+        "network.primary.services": "10.4.16.0/20",
+        "network.private_service_access.address": "10.5.0.0",
+        "gpu.gvnic.cidr": "192.168.1.0/24",
+    }
     found = [f.where for f in findings(edits) if f.rule == "address-overlap"]
     assert len(found) == 4
 
@@ -263,4 +443,6 @@ def test_no_block_is_offered_when_there_is_none() -> None:
     assert free_block(24, RFC_1918) is None
     assert free_block(4, []) is None
     assert free_block(12, [RFC_1918[0]]) is None, "172.16.0.0/12 holds the container runtime's bridge"
-    assert free_block(16, [RFC_1918[0], ipaddress.IPv4Network("172.16.0.0/16")]) == ipaddress.IPv4Network("172.18.0.0/16")
+    assert free_block(16, [RFC_1918[0], ipaddress.IPv4Network("172.16.0.0/16")]) == ipaddress.IPv4Network(
+        "172.18.0.0/16"
+    )

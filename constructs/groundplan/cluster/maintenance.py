@@ -47,7 +47,9 @@ def _rule(recurrence: str) -> dict[str, str]:
         parts[key] = value
     unknown = parts.keys() - {"FREQ", "INTERVAL", "BYDAY", "BYMONTHDAY", "BYSETPOS", "WKST"}
     if unknown:
-        raise RecurrenceError(f"{min(unknown)} is not understood; a window recurs for ever, by FREQ, INTERVAL and BYDAY")
+        raise RecurrenceError(
+            f"{min(unknown)} is not understood; a window recurs for ever, by FREQ, INTERVAL and BYDAY"
+        )
     if parts.get("FREQ") not in ("DAILY", "WEEKLY", "MONTHLY"):
         raise RecurrenceError(f"FREQ={parts.get('FREQ', '')} is not DAILY, WEEKLY or MONTHLY")
     if not parts.get("INTERVAL", "1").isdecimal() or int(parts.get("INTERVAL", "1")) < 1:

@@ -38,9 +38,15 @@ def maintenance_dates(site: Site) -> Iterator[Problem]:
         first, last = moment(start), moment(end)
         for name, text, value in (("start", start, first), ("end", end, last)):
             if value is None:
-                yield Problem((*path, name), f"`{dotted((*path, name))}` {text} is no date of any calendar", "correct the day")
+                yield Problem(
+                    (*path, name), f"`{dotted((*path, name))}` {text} is no date of any calendar", "correct the day"
+                )
         if first and last and last <= first:
-            yield Problem((*path, "end"), f"`{dotted((*path, 'end'))}` {end} is not after its start {start}", "correct one of the two")
+            yield Problem(
+                (*path, "end"),
+                f"`{dotted((*path, 'end'))}` {end} is not after its start {start}",
+                "correct one of the two",
+            )
 
 
 @rule("maintenance-window-short")
@@ -78,7 +84,8 @@ def maintenance_window_short(site: Site) -> Iterator[Problem]:
         if hours_by_days[days] < _LEAST_HOURS:
             yield Problem(
                 path,
-                f"`cluster.maintenance.window` gives {hours_by_days[days]:g} hours in {days} days; GKE wants {_LEAST_HOURS}",
+                f"`cluster.maintenance.window` gives {hours_by_days[days]:g} hours in {days} days; GKE wants "
+                f"{_LEAST_HOURS}",
                 "let it recur more often, or last longer",
                 severity,
             )
@@ -120,7 +127,10 @@ def exclusion_count(site: Site) -> Iterator[Problem]:
     """
     entries = site.profile.cluster.maintenance.exclusions
     full = sum(entry.scope == "NO_UPGRADES" for entry in entries)
-    for count, most, what in ((full, _MOST_NO_UPGRADES, "NO_UPGRADES exclusions"), (len(entries), _MOST_EXCLUSIONS, "exclusions")):
+    for count, most, what in (
+        (full, _MOST_NO_UPGRADES, "NO_UPGRADES exclusions"),
+        (len(entries), _MOST_EXCLUSIONS, "exclusions"),
+    ):
         if count > most:
             yield Problem(
                 (*_MAINTENANCE, "exclusions"),
@@ -140,8 +150,8 @@ def exclusion_expired(site: Site) -> Iterator[Problem]:
     """A maintenance exclusion has ended before the date given by --as-of.
 
     An exclusion that has passed protects nothing while it looks as if it did (xpk ships one), and GKE refuses to create
-    a cluster with it. Judged against `--as-of` alone and never against the clock, so that the same profile gives the same
-    findings on any day.
+    a cluster with it. Judged against `--as-of` alone and never against the clock, so that the same profile gives the
+    same findings on any day.
 
     Mend: remove it, or move its end.
     """

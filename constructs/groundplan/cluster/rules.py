@@ -32,7 +32,10 @@ def gke_version_old(site: Site) -> Iterator[Problem]:
     Mend: the floor named in the finding, or no version at all: the channel's default is newer than all of them.
     """
     version = site.profile.cluster.version
-    floors = [("any release channel", site.catalog.gke["oldest"]), ("the Lustre CSI driver", site.catalog.gke["lustre_csi"])]
+    floors = [
+        ("any release channel", site.catalog.gke["oldest"]),
+        ("the Lustre CSI driver", site.catalog.gke["lustre_csi"]),
+    ]
     if site.profile.cluster.control_plane.dns_endpoint:
         floors.append(("the DNS endpoint", site.catalog.gke["dns_endpoint"]))
     for machine in sorted({pool.machine.name for pool in site.pools if pool.machine}):
@@ -107,9 +110,9 @@ def authorized_networks_count(site: Site) -> Iterator[Problem]:
 def endpoint_unreachable(site: Site) -> Iterator[Problem]:
     """The Kubernetes API can be reached from inside the VPC only.
 
-    The platform and workload stacks call it while they are applied. Without the DNS endpoint and the public IP endpoint,
-    Terraform must run in the VPC or be connected to it; and a public range among the authorized networks does nothing
-    for a private endpoint.
+    The platform and workload stacks call it while they are applied. Without the DNS endpoint and the public IP
+    endpoint, Terraform must run in the VPC or be connected to it; and a public range among the authorized networks does
+    nothing for a private endpoint.
 
     Mend: `dns_endpoint: true`, unless Terraform runs inside.
     """
@@ -119,7 +122,8 @@ def endpoint_unreachable(site: Site) -> Iterator[Problem]:
     if not control_plane.dns_endpoint and not control_plane.authorized_networks:
         yield Problem(
             (*_CONTROL_PLANE, "dns_endpoint"),
-            "`cluster.control_plane.dns_endpoint` is false and no network is authorized: the API answers inside the VPC only",
+            "`cluster.control_plane.dns_endpoint` is false and no network is authorized: the API answers "
+            "inside the VPC only",
             "turn it on, unless Terraform runs in the VPC",
         )
     for index, entry in enumerate(control_plane.authorized_networks):
@@ -182,7 +186,8 @@ def cpu_machine(site: Site) -> Iterator[Problem]:
     elif machine.gpu:
         yield Problem(
             path,
-            f"`cluster.cpu_pool.machine_type` {name} is a GPU machine; the CPU pool runs the Ray head and the operators",
+            f"`cluster.cpu_pool.machine_type` {name} is a GPU machine; the CPU pool runs the Ray head and the "
+            "operators",
             "use a CPU machine such as n2-highmem-80",
         )
 
@@ -226,3 +231,34 @@ def cpu_secure_boot(site: Site) -> Iterator[Problem]:
             f"{version or 'not set'}",
             f'leave it out, or set `cluster.version: "{floor}"` or newer',
         )
+
+
+#: Pods that GKE and groundplan run on each node by themselves, counted on a GPU node with Dataplane V2, Lustre and gIB.
+_NODES_OWN_PODS = 17
+
+
+@rule("pods-per-node-few", Severity.WARNING)
+def pods_per_node_few(site: Site) -> Iterator[Problem]:
+    """A node takes so few pods that its own fill it.
+
+    GKE runs some 17 pods of its own on a node with Dataplane V2, logging, metrics, DNS cache, storage drivers, the GPU
+    device plugin and gIB. With fewer places than that and one, the job's pod stays Pending on an empty node. The number
+    moves with GKE's versions, so this is a warning; xpk uses 32.
+
+    Source: counted from GKE's managed DaemonSets; xpk, blueprint_generator.py (32).
+
+    Mend: 32 pods a node: a /26 of the pod range.
+    """
+    cpu_pool: ProfilePath = ("cluster", "cpu_pool", "max_pods_per_node")
+    paths = [(cpu_pool, site.profile.cluster.cpu_pool.max_pods_per_node)]
+    for pool in site.pools:
+        own = pool.spec.max_pods_per_node is not None
+        path: ProfilePath = ("gpu", "pools", pool.index) if own else ("cluster",)
+        paths.append(((*path, "max_pods_per_node"), pool.max_pods_per_node))
+    for path, most in dict(paths).items():
+        if most <= _NODES_OWN_PODS:
+            yield Problem(
+                path,
+                f"{most} pods a node are taken by the {_NODES_OWN_PODS} or so that GKE runs itself",
+                "use 32 or more",
+            )

@@ -79,7 +79,8 @@ def _print_text(results: Sequence[Checked]) -> None:
 
     for result in results:
         for finding in result.findings:
-            click.echo(format_finding(finding) + "\n")
+            # Findings are what `check` is asked for; a file that cannot be read is a mistake in the asking.
+            click.echo(format_finding(finding) + "\n", err=finding.rule == "profile-unreadable")
     findings = [finding for result in results for finding in result.findings]
     if findings and len(results) > 1:
         for result in results:

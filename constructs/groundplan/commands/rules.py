@@ -25,10 +25,12 @@ def rules_markdown() -> str:
     lines = [
         "# Rules",
         "",
-        "What `groundplan check` says, by the part of the site it is about. This page is made from the rules' docstrings",
+        "What `groundplan check` says, by the part of the site it is about. This page is made from the rules' "
+        "docstrings",
         "(`scripts/docs-rules`); `groundplan explain RULE` prints one of them.",
         "",
-        "An error refuses the profile. A warning is printed, and refuses it under `--strict`. Some rules warn where sources",
+        "An error refuses the profile. A warning is printed, and refuses it under `--strict`. Some rules warn "
+        "where sources",
         "disagree and refuse where they agree. A profile can ignore a rule, with a reason that stands in every report:",
         "",
         "```yaml",
@@ -54,11 +56,11 @@ def rules(format_: str, markdown: bool) -> None:
     if markdown:
         click.echo(rules_markdown(), nl=False)
     elif format_ == "json":
-        entries = [
+        listed = [
             {"rule": r.slug, "severity": str(r.severity), "topic": r.topic, "summary": r.summary}
             for r in RULES.values()
         ]
-        click.echo(json.dumps(entries, indent=2))
+        click.echo(json.dumps(listed, indent=2))
     else:
         width = max(map(len, RULES))
         for topic, entries in by_topic().items():

@@ -75,7 +75,8 @@ def capacity_conflict(site: Site) -> Iterator[Problem]:
         if pool.spec.reservation and pool.capacity != "reservation":
             yield Problem(
                 pool_path(pool, "reservation"),
-                f"GPU pool {pool.name} has `capacity: {pool.capacity}` and the reservation {pool.spec.reservation.name}",
+                f"GPU pool {pool.name} has `capacity: {pool.capacity}` and the reservation "
+                f"{pool.spec.reservation.name}",
                 "set `capacity: reservation`, or remove the reservation",
             )
     if site.profile.reservation and all(pool.capacity != "reservation" for pool in site.pools):
@@ -218,7 +219,11 @@ def placement_conflict(site: Site) -> Iterator[Problem]:
     """
     for pool in site.pools:
         if pool.spec.placement and pool.capacity in ("reservation", "queued"):
-            why = "the reservation has a policy of its own" if pool.capacity == "reservation" else "queued provisioning takes none"
+            why = (
+                "the reservation has a policy of its own"
+                if pool.capacity == "reservation"
+                else "queued provisioning takes none"
+            )
             yield Problem(
                 pool_path(pool, "placement"),
                 f"GPU pool {pool.name} has `placement: {pool.spec.placement}` and `capacity: {pool.capacity}`: {why}",
@@ -241,7 +246,8 @@ def auto_upgrade_channel(site: Site) -> Iterator[Problem]:
         if not pool.auto_upgrade:
             yield Problem(
                 pool_path(pool, "auto_upgrade"),
-                f"GPU pool {pool.name} has `auto_upgrade: false`; channel {site.profile.cluster.release_channel} demands it",
+                f"GPU pool {pool.name} has `auto_upgrade: false`; channel "
+                f"{site.profile.cluster.release_channel} demands it",
                 "leave it out, and add a maintenance exclusion for the time of the training",
                 Severity.WARNING if pool.capacity == "queued" else None,
             )
@@ -261,9 +267,12 @@ def auto_repair_mode(site: Site) -> Iterator[Problem]:
     for pool in site.pools:
         wanted = pool.capacity not in DYNAMIC
         if pool.auto_repair != wanted:
-            why = f"channel {site.profile.cluster.release_channel} demands it" if wanted else "GKE demands that it is off"
+            why = (
+                f"channel {site.profile.cluster.release_channel} demands it" if wanted else "GKE demands that it is off"
+            )
             yield Problem(
                 pool_path(pool, "auto_repair"),
-                f"GPU pool {pool.name} has `auto_repair: {str(pool.auto_repair).lower()}` and `capacity: {pool.capacity}`: {why}",
+                f"GPU pool {pool.name} has `auto_repair: {str(pool.auto_repair).lower()}` and `capacity: "
+                f"{pool.capacity}`: {why}",
                 "leave it out",
             )

@@ -49,8 +49,8 @@ _SET_BY_KUBELET = ("node.kubernetes.io/instance-type",)
 def node_label_reserved(site: Site) -> Iterator[Problem]:
     """A node label is one that GKE or Kubernetes sets itself.
 
-    GKE refuses labels that it manages, and a kubelet with an unknown label under kubernetes.io or k8s.io does not start:
-    the nodes never become Ready. Other labels under cloud.google.com are a warning: some switch features on.
+    GKE refuses labels that it manages, and a kubelet with an unknown label under kubernetes.io or k8s.io does not
+    start: the nodes never become Ready. Other labels under cloud.google.com are a warning: some switch features on.
 
     Source: Kubernetes, kubelet `--node-labels`; GKE documentation, "Create and manage cluster and node pool labels".
 

@@ -41,7 +41,9 @@ def gpu_machine(site: Site) -> Iterator[Problem]:
         yield Problem(
             pool_path(pool, "machine_type"),
             f"`gpu.pools[{pool.index}].machine_type` {name} {what}",
-            f"did you mean {near[0]}?" if near else f"use {' or '.join(known)}, or add it to a catalog file of your own",
+            f"did you mean {near[0]}?"
+            if near
+            else f"use {' or '.join(known)}, or add it to a catalog file of your own",
         )
 
 
@@ -158,7 +160,9 @@ def roce_zone(site: Site) -> Iterator[Problem]:
     zone = fabric.network_profile.partition("-vpc-")[0] if known else site.pools[0].zone
     for pool in site.pools:
         if pool.zone != zone:
-            where = f"the RoCE network {fabric.rdma_vpc} is of zone {zone}" if known else f"another pool stands in {zone}"
+            where = (
+                f"the RoCE network {fabric.rdma_vpc} is of zone {zone}" if known else f"another pool stands in {zone}"
+            )
             yield Problem(
                 pool_path(pool, "zone") if pool.spec.zone else ("gpu", "rdma", "network_profile"),
                 f"GPU pool {pool.name} stands in {pool.zone}, and {where}",
@@ -173,11 +177,19 @@ def roce_profile(site: Site) -> Iterator[Problem]:
     A3 Ultra and A4 attach their RDMA NICs to `<zone>-vpc-roce` only. `<zone>-vpc-roce-metal` is for bare metal,
     `<zone>-vpc-falcon` for H4D.
 
+    An existing network must carry such a profile too; the project's `default` network never does.
+
     Source: VPC documentation, "RDMA network profiles".
 
     Mend: leave `network_profile` out.
     """
     profile = site.fabric.network_profile
+    if site.fabric.rdma_exists and site.fabric.rdma_vpc == "default":
+        yield Problem(
+            ("gpu", "rdma", "existing", "network"),
+            "`gpu.rdma.existing.network` default is the project's auto-mode network, which has no RoCE profile",
+            f"name a network with the profile <zone>{_ROCE}, or leave `existing` out",
+        )
     if not profile.endswith(_ROCE):
         yield Problem(
             ("gpu", "rdma", "network_profile"),
@@ -220,7 +232,9 @@ def rdma_subnetworks(site: Site) -> Iterator[Problem]:
     names = site.fabric.rdma_subnetworks
     wanted = {pool.machine.gpu.rdma_nics for pool in site.pools if pool.machine and pool.machine.gpu}
     for nics in sorted(wanted - {len(names)}):
-        machine = next(p.spec.machine_type for p in site.pools if p.machine and p.machine.gpu and p.machine.gpu.rdma_nics == nics)
+        machine = next(
+            p.spec.machine_type for p in site.pools if p.machine and p.machine.gpu and p.machine.gpu.rdma_nics == nics
+        )
         yield Problem(path, f"there are {len(names)} RDMA subnetworks; {machine} has {nics} RDMA NICs", f"give {nics}")
     if spec.existing and len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -111,7 +111,10 @@ def primary_ranges(site: Site) -> tuple[Range, ...]:
         for role, cidr in (("nodes", plan.nodes), ("pods", plan.pods), ("services", plan.services))
         if not plan.exists or role in spec.model_fields_set
     ]
-    if plan.access_created or site.profile.network.private_service_access.model_fields_set & {"address", "prefix_length"}:
+    if plan.access_created or site.profile.network.private_service_access.model_fields_set & {
+        "address",
+        "prefix_length",
+    }:
         path = ("network", "private_service_access", "address")
         found.append(Range("private service access", plan.access_range, path))
     control_plane = site.profile.cluster.control_plane.cidr

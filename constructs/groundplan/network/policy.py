@@ -45,7 +45,8 @@ def network_default(site: Site) -> Iterator[Problem]:
         yield Problem(
             ("network", "primary", "existing", "network"),
             "`network.primary.existing.network` default is an auto-mode network, without secondary ranges of its own",
-            "name its secondary ranges (`pods_range`, `services_range`) and give `nodes`, `pods` and `services` as they are",
+            "name its secondary ranges (`pods_range`, `services_range`) and give `nodes`, `pods` and "
+            "`services` as they are",
         )
 
 
@@ -109,7 +110,8 @@ def firewall_existing_network(site: Site) -> Iterator[Problem]:
         if entry.network == "gvnic":
             yield Problem(
                 ("network", "firewall_rules", index, "network"),
-                f"firewall rule {entry.name} stands on the existing network {site.fabric.gvnic_vpc}, which is left as it is",
+                f"firewall rule {entry.name} stands on the existing network {site.fabric.gvnic_vpc}, which is "
+                "left as it is",
                 "make the rule where that network is managed, and remove it here",
             )
 
@@ -170,7 +172,10 @@ def _port_fault(site: Site, entry: FirewallRule, allow: FirewallPorts) -> tuple[
         if low > high:
             return f"the ports {text} run backwards", f'write "{high}-{low}"'
         if low <= 1 and high == 65535 and not _from_own_ranges(site, entry):
-            return f"{allow.protocol} {text} opens every port to ranges outside the site", "name the ports that are called"
+            return (
+                f"{allow.protocol} {text} opens every port to ranges outside the site",
+                "name the ports that are called",
+            )
     return None
 
 
@@ -211,6 +216,7 @@ def nat_off(site: Site) -> Iterator[Problem]:
     if not site.network.exists and not site.profile.network.primary.nat.enabled:
         yield Problem(
             ("network", "primary", "nat", "enabled"),
-            "`network.primary.nat.enabled` is false: private nodes reach neither nvcr.io nor quay.io nor huggingface.co",
+            "`network.primary.nat.enabled` is false: private nodes reach neither nvcr.io nor quay.io nor "
+            "huggingface.co",
             "leave it out; or mirror images and models, and ignore this rule with that as reason",
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import IPv4Network
 
 from groundplan.findings import Problem, ProfilePath, Severity, dotted, rule
 from groundplan.network.addresses import (
@@ -37,11 +36,11 @@ _LUSTRE_OLDER, _LUSTRE_NEWEST = 24, 23
 def address_overlap(site: Site) -> Iterator[Problem]:
     """Two ranges that can meet overlap.
 
-    A GPU node stands in every network of the site at once: nodes, pods and services of the primary VPC, the peered range
-    of the Lustre servers, the control plane's, the gVNIC subnetwork and one RDMA subnetwork per NIC. Where two of them
-    share addresses, the node's routes send packets to the wrong one, or the API refuses the second range in the middle
-    of an apply. `network.peers` declares the networks outside that this one is or will be connected to; they may overlap
-    one another but nothing of the site.
+    A GPU node stands in every network of the site at once: nodes, pods and services of the primary VPC, the peered
+    range of the Lustre servers, the control plane's, the gVNIC subnetwork and one RDMA subnetwork per NIC. Where two of
+    them share addresses, the node's routes send packets to the wrong one, or the API refuses the second range in the
+    middle of an apply. `network.peers` declares the networks outside that this one is or will be connected to; they may
+    overlap one another but nothing of the site.
 
     Limit: no address in two ranges. The proof covers every range the profile states; give the ranges of existing
     networks too, so that it covers them.
@@ -57,7 +56,8 @@ def address_overlap(site: Site) -> Iterator[Problem]:
         how = "is the same range as" if outer.cidr == inner.cidr else "overlaps"
         yield Problem(
             moved.path,
-            f"`{dotted(moved.path)}` {moved.cidr} ({moved.role}) {how} {other.cidr} ({other.role}, `{dotted(other.path)}`)",
+            f"`{dotted(moved.path)}` {moved.cidr} ({moved.role}) {how} {other.cidr} ({other.role}, "
+            f"`{dotted(other.path)}`)",
             _move_hint(moved, ranges),
         )
 
@@ -77,7 +77,8 @@ def address_reserved(site: Site) -> Iterator[Problem]:
     it; on the additional NICs it is a warning. The three documentation ranges are valid for Google (a warning, because
     much other gear drops them).
 
-    Source: VPC documentation, subnets, "Prohibited IPv4 subnet ranges"; GKE and Filestore documentation on 172.17.0.0/16.
+    Source: VPC documentation, subnets, "Prohibited IPv4 subnet ranges"; GKE and Filestore documentation on
+    172.17.0.0/16.
 
     Mend: take the range from 10.0.0.0/8, 172.16.0.0/12 (without 172.17), 192.168.0.0/16 or 100.64.0.0/10.
     """
@@ -142,8 +143,8 @@ def access_private_kind(site: Site) -> Iterator[Problem]:
 def pod_range_size(site: Site) -> Iterator[Problem]:
     """The pod range is too small for all nodes at their maximum.
 
-    GKE gives each node a block of the pod range when the node is made: twice its most pods, rounded up to a power of two
-    (110 pods: 256 addresses, a /24; 32 pods: 64, a /26). When the range is spent, new nodes fail with
+    GKE gives each node a block of the pod range when the node is made: twice its most pods, rounded up to a power of
+    two (110 pods: 256 addresses, a /24; 32 pods: 64, a /26). When the range is spent, new nodes fail with
     IP_SPACE_EXHAUSTED, typically the GPU nodes, which come last (terraform-cdk#1964, cloud-foundation-fabric#1644).
 
     Limit: the sum over all pools at their maximum, and the spare node while the CPU pool upgrades; at least the three
@@ -163,8 +164,10 @@ def pod_range_size(site: Site) -> Iterator[Problem]:
     need = smallest_prefix(demand.pod_addresses)
     yield Problem(
         (*_PRIMARY, "pods"),
-        f"`network.primary.pods` {plan.pods} holds {plan.pods.num_addresses} addresses; {demand.nodes} nodes at their most "
-        f"({demand.gpu_nodes} GPU, {demand.cpu_nodes} CPU, {demand.surge} during upgrades) need {demand.pod_addresses}: "
+        f"`network.primary.pods` {plan.pods} holds {plan.pods.num_addresses} addresses; {demand.nodes} nodes "
+        "at their most "
+        f"({demand.gpu_nodes} GPU, {demand.cpu_nodes} CPU, {demand.surge} during upgrades) need "
+        f"{demand.pod_addresses}: "
         f"{parts}",
         f"use a /{need} or wider{_free(site, need)}, or lower `max_pods_per_node`",
     )
@@ -174,8 +177,8 @@ def pod_range_size(site: Site) -> Iterator[Problem]:
 def node_range_size(site: Site) -> Iterator[Problem]:
     """The nodes' subnetwork is too small for all nodes at their maximum.
 
-    Each node takes one address of the subnetwork's primary range, the control plane's private endpoint takes one (unless
-    it has a range of its own), and Google keeps four.
+    Each node takes one address of the subnetwork's primary range, the control plane's private endpoint takes one
+    (unless it has a range of its own), and Google keeps four.
 
     Source: VPC documentation, subnets, "Unusable addresses"; GKE documentation, "Subnet primary IP address range".
 
@@ -201,8 +204,8 @@ def node_range_size(site: Site) -> Iterator[Problem]:
 def fabric_range_size(site: Site) -> Iterator[Problem]:
     """The gVNIC subnetwork or an RDMA subnetwork is too small for all GPU nodes.
 
-    Each GPU node takes one address in the gVNIC subnetwork and one in each RDMA subnetwork; Google keeps four of each. A
-    /28 holds 12 nodes, a /24 252.
+    Each GPU node takes one address in the gVNIC subnetwork and one in each RDMA subnetwork; Google keeps four of each.
+    A /28 holds 12 nodes, a /24 252.
 
     Source: VPC documentation, subnets, "Unusable addresses"; GKE, "Create a custom AI-optimized cluster".
 
@@ -254,13 +257,15 @@ def range_prefix(site: Site) -> Iterator[Problem]:
             if not low <= length <= high:
                 yield Problem(
                     item.path,
-                    f"`{dotted(item.path)}` {item.cidr} must be between a /{low} and a /{high}: GKE takes no other services range",
+                    f"`{dotted(item.path)}` {item.cidr} must be between a /{low} and a /{high}: GKE takes no "
+                    "other services range",
                     "use a /20 (4096 services)",
                 )
         elif length > _LONGEST_SUBNETWORK:
             yield Problem(
                 item.path,
-                f"`{dotted(item.path)}` {item.cidr} is smaller than a /{_LONGEST_SUBNETWORK}, the least a subnetwork range may be",
+                f"`{dotted(item.path)}` {item.cidr} is smaller than a /{_LONGEST_SUBNETWORK}, the least a "
+                "subnetwork range may be",
                 f"use a /{_LONGEST_SUBNETWORK} or wider",
             )
 
@@ -280,7 +285,8 @@ def access_range_start(site: Site) -> Iterator[Problem]:
     if start != plan.access_address:
         yield Problem(
             (*_ACCESS, "address"),
-            f"`network.private_service_access.address` {plan.access_address} is not the start of a /{plan.access_prefix}",
+            f"`network.private_service_access.address` {plan.access_address} is not the start of a "
+            f"/{plan.access_prefix}",
             f"use {start}, or another start of a /{plan.access_prefix}",
         )
 
@@ -301,14 +307,16 @@ def access_range_size(site: Site) -> Iterator[Problem]:
     if prefix > _LUSTRE_OLDER:
         yield Problem(
             path,
-            f"`network.private_service_access.prefix_length` {prefix} is smaller than a /{_LUSTRE_NEWEST}, which one Lustre "
+            f"`network.private_service_access.prefix_length` {prefix} is smaller than a /{_LUSTRE_NEWEST}, "
+            "which one Lustre "
             "instance needs",
             "use 20, as in Google's tutorial",
         )
     elif prefix > _LUSTRE_NEWEST:
         yield Problem(
             path,
-            f"`network.private_service_access.prefix_length` {prefix}: Google's newer page asks for a /{_LUSTRE_NEWEST}, the "
+            f"`network.private_service_access.prefix_length` {prefix}: Google's newer page asks for a "
+            f"/{_LUSTRE_NEWEST}, the "
             f"older one for a /{_LUSTRE_OLDER}",
             f"use {_LUSTRE_NEWEST} or less",
             Severity.WARNING,
@@ -345,5 +353,3 @@ def _unknown(path: ProfilePath, keys: list[str]) -> Problem:
         f"`{dotted(path)}` is used without `{names}`: its overlaps and sizes are not checked",
         "give the ranges that the network has; nothing is created from them",
     )
-
-

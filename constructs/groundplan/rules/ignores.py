@@ -23,4 +23,8 @@ def ignore_unknown(site: Site) -> Iterator[Problem]:
         if entry.rule not in RULES or entry.rule == "ignore-unknown":
             near = difflib.get_close_matches(entry.rule, RULES, n=1, cutoff=0.5)
             hint = f"did you mean `{near[0]}`?" if near else "`groundplan rules` lists them"
-            yield Problem(("ignore", index, "rule"), f"`ignore` names {mask_secrets(entry.rule)}, which is no rule that can be ignored", hint)
+            yield Problem(
+                ("ignore", index, "rule"),
+                f"`ignore` names {mask_secrets(entry.rule)}, which is no rule that can be ignored",
+                hint,
+            )

@@ -45,6 +45,7 @@ def label_count(site: Site) -> Iterator[Problem]:
     if count > _MOST:
         yield Problem(
             ("labels",),
-            f"{count} labels, {len(_OWN)} of groundplan's own among them, are more than {_MOST}, the most a resource takes",
+            f"{count} labels, {len(_OWN)} of groundplan's own among them, are more than {_MOST}, the most a "
+            "resource takes",
             f"remove {count - _MOST}",
         )

@@ -98,7 +98,8 @@ def name_long(site: Site) -> Iterator[Problem]:
             over = len(name.text) - name.longest
             yield Problem(
                 name.path,
-                f"the {name.kind} would be called {name.text}: {len(name.text)} characters, at most {name.longest} are allowed",
+                f"the {name.kind} would be called {name.text}: {len(name.text)} characters, at most "
+                f"{name.longest} are allowed",
                 f"shorten the name by {over}",
             )
 
@@ -139,8 +140,9 @@ def secret_name_twice(site: Site) -> Iterator[Problem]:
         if reference and reference.variable:
             made[secret_name(kind, reference)] = kind
     used = [(("secrets", kind, "secret"), getattr(secrets, kind)) for kind in SECRETS]
-    existing = [(path, reference.secret) for path, reference in used if reference and reference.secret]
-    existing.append((("secrets", "image_pull"), secrets.image_pull))
+    existing: list[tuple[ProfilePath, str]] = [(path, ref.secret) for path, ref in used if ref and ref.secret]
+    if secrets.image_pull:
+        existing.append((("secrets", "image_pull"), secrets.image_pull))
     for path, text in existing:
         if text in made:
             yield Problem(

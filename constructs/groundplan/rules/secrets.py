@@ -10,9 +10,10 @@ from groundplan.findings import Problem, ProfilePath, rule
 from groundplan.secrets import is_secret_name
 from groundplan.site import Site
 
-
 #: Words before "token" that make it a credential; `pad_token` or `stop_token` is a piece of text.
-_CREDENTIAL = re.compile(r"(?i)(^|[_.-])(hf|hub|hugging_?face|wandb|api|auth|access|bearer|refresh|session|github|ngc)_?token$")
+_CREDENTIAL = re.compile(
+    r"(?i)(^|[_.-])(hf|hub|hugging_?face|wandb|api|auth|access|bearer|refresh|session|github|ngc)_?token$"
+)
 
 #: What a credential of unknown make looks like.
 _OPAQUE = re.compile(r"[A-Za-z0-9_\-./+=]{16,}\Z")
@@ -23,8 +24,9 @@ def secret_value(site: Site) -> Iterator[Problem]:
     """An override gives a token, password or key as a literal value.
 
     Overrides stand in the job's script, in the plan and in the state, where everybody who may read the site can read
-    them (terraform-provider-helm#1464). What looks like a token is refused wherever it stands; here the key's name tells
-    (`logger.wandb.api_key`, `HF_TOKEN` ...). The value is not shown. Numbers, switches and references (${...}) pass.
+    them (terraform-provider-helm#1464). What looks like a token is refused wherever it stands; here the key's name
+    tells (`logger.wandb.api_key`, `HF_TOKEN` ...). The value is not shown. Numbers, switches and references (${...})
+    pass.
 
     Mend: a reference under `secrets:`; the job finds it in its environment.
     """

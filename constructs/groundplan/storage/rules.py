@@ -69,13 +69,15 @@ def lustre_capacity_most(site: Site) -> Iterator[Problem]:
     if capacity > tier.max:
         yield Problem(
             _CAPACITY,
-            f"`storage.lustre.capacity_gib` {capacity} is above {tier.max}, the most for {tier.throughput} MB/s per TiB",
+            f"`storage.lustre.capacity_gib` {capacity} is above {tier.max}, the most for {tier.throughput} "
+            "MB/s per TiB",
             f"use {tier.max} or less",
         )
     elif capacity > tier.older_max:
         yield Problem(
             _CAPACITY,
-            f"`storage.lustre.capacity_gib` {capacity} is above {tier.older_max}, the most by Google's older page (the newer: "
+            f"`storage.lustre.capacity_gib` {capacity} is above {tier.older_max}, the most by Google's older "
+            "page (the newer: "
             f"{tier.max})",
             "ask Google for the quota before you apply",
             Severity.WARNING,

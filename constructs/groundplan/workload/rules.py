@@ -20,7 +20,7 @@ from groundplan.workload.shape import shape_of
 
 __all__ = ["config_rules", "fit_rules", "run_rules", "shape_rules"]
 
-_FLOATING = ("latest", "nightly", "main", "dev")
+_FLOATING = {"latest", "nightly", "main", "dev"}
 _RELEASE_TAG = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
 
 
@@ -47,7 +47,7 @@ def job_image(site: Site) -> Iterator[Problem]:
         return
     release = site.profile.workload.release or site.catalog.default_release
     tag = "" if "@" in image else image.rpartition("/")[2].partition(":")[2]
-    if "@" not in image and (not tag or any(word in tag.lower() for word in _FLOATING)):
+    if "@" not in image and (not tag or _FLOATING & set(re.split(r"[-._]", tag.lower()))):
         severity = Severity.ERROR if site.profile.environment == "prod" else Severity.WARNING
         message = f"workload.image: `{image}` is a moving image ({'no tag' if not tag else 'tag ' + tag})"
         yield Problem(path, message, "name a release's tag or a digest", severity)

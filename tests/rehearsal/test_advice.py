@@ -1,0 +1,73 @@
+"""What the run-book advises for a failed apply is what the rehearsal really needed; the documentation's examples apply."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from groundplan.rehearsal.rehearse import Options, rehearse
+from groundplan.synthesis.app import synthesize
+from rehearsal.conftest import said
+
+ROOT = Path(__file__).parents[2]
+SMALL = "project: my-project\nzone: us-central1-b\nreservation: my-reservation\n"
+
+#: Step of a recovery -> the command that the run-book must give for it.
+COMMANDS = {
+    "untaint": r"terraform -chdir=stacks/\S+ untaint ADDRESS",
+    "import": r"terraform -chdir=stacks/\S+ import ADDRESS ID",
+    "unlock": r"terraform -chdir=stacks/\S+ force-unlock LOCK_ID",
+    "apply": r"apply again",
+}
+
+
+@pytest.mark.parametrize(
+    ("environment", "stack", "fault", "needed"),
+    [
+        ("dev", "gpu", "stock-out:google_container_node_pool", {"apply"}),
+        ("dev", "gpu", "quota:google_container_node_pool", {"apply"}),
+        ("dev", "storage", "timeout:google_lustre_instance", {"apply"}),
+        ("prod", "cluster", "timeout:google_container_cluster", {"apply", "untaint"}),
+        ("dev", "network", "kill:google_compute_network", {"apply", "import"}),
+        ("dev", "network", "api-disabled:google_compute_network", {"apply"}),
+    ],
+)
+def test_the_run_book_knows_the_recovery(
+    terraform: None, tmp_path: Path, environment: str, stack: str, fault: str, needed: set[str]
+) -> None:
+    profile = tmp_path / "p.yaml"
+    backend = "backend: {gcs: {bucket: my-states}}\n" if environment == "prod" else ""
+    profile.write_text(f"{SMALL}environment: {environment}\n{backend}")
+    out = tmp_path / "out"
+    synthesize(profile, out)
+    report = rehearse(out, Options(stack=stack, faults=(fault,)))
+    assert report.ok, said(report)
+    (outcome,) = report.faults
+    assert outcome.recovered
+    assert {step.split()[0] for step in outcome.recovery} == needed
+    runbook = " ".join((out / "runbook.md").read_text("utf-8").split())
+    for step in needed:
+        assert re.search(COMMANDS[step], runbook), step
+    if environment == "prod":
+        assert "untaint is the only way on" in runbook
+
+
+def examples() -> list[str]:
+    """Every whole profile in the documentation, once."""
+    found: dict[str, None] = {}
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        for block in re.findall(r"^```yaml\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
+            if re.search(r"^project:", block, re.MULTILINE):
+                found[block] = None
+    return list(found)
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda text: re.sub(r"\W+", "-", text)[:40])
+def test_an_example_of_the_documentation_applies(terraform: None, tmp_path: Path, example: str) -> None:
+    (tmp_path / "p.yaml").write_text(example)
+    synthesize(tmp_path / "p.yaml", tmp_path / "out")
+    report = rehearse(tmp_path / "out", Options())
+    assert report.ok, said(report)
+    assert all(stack.empty_replan for stack in report.stacks)

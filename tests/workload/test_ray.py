@@ -1,0 +1,200 @@
+"""A real Ray takes the job through its dashboard: the entry script starts a stand-in trainer on a head of faked GPUs.
+
+The trainer does what NeMo RL does first: it joins the cluster with its whole environment as runtime environment, and asks
+for the GPUs. It leaves what it was given: arguments, its own environment, a worker's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workload.jobs import objects, site
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = Path(os.environ.get("GROUNDPLAN_RAY_PYTHON", ROOT / ".venv-ray/bin/python"))
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not PYTHON.exists(), reason="there is no Ray here; scripts/ray-venv installs it"),
+]
+
+TRAINER = """\
+import json, os, sys
+import ray
+
+ray.init(address="auto", runtime_env={"env_vars": dict(os.environ)})
+
+@ray.remote(num_gpus=1)
+def environment():
+    return dict(os.environ)
+
+found = {
+    "argv": sys.argv,
+    "folder": os.getcwd(),
+    "driver": dict(os.environ),
+    "worker": ray.get(environment.remote()),
+    "gpus": ray.cluster_resources()["GPU"],
+}
+with open("found.json", "w") as file:
+    json.dump(found, file)
+"""
+
+
+@dataclass(frozen=True)
+class Head:
+    """A running Ray head and the folder that stands for the image and the volumes."""
+
+    url: str
+    folder: Path
+
+    def get(self, path: str) -> Any:
+        with urllib.request.urlopen(f"{self.url}{path}", timeout=10) as answer:
+            return json.load(answer)
+
+    def submit(self, entrypoint: str) -> str:
+        """Submit as KubeRay does in HTTPMode; return the job's last state."""
+        body = json.dumps({"entrypoint": entrypoint}).encode()
+        request = urllib.request.Request(f"{self.url}/api/jobs/", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            job = json.load(answer)["submission_id"]
+        for _ in range(120):
+            state: str = self.get(f"/api/jobs/{job}")["status"]
+            if state in ("SUCCEEDED", "FAILED", "STOPPED"):
+                return state
+            time.sleep(0.5)
+        return "TIMEOUT"
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+#: The user's own overrides: one plain, one that shell, Ray and Hydra would each read in their own way.
+OVERRIDES = {"grpo.max_num_steps": 3, "logger.wandb.name": "it's $HOME, {a,b} && `id`"}
+#: What the trainer must see, written out by hand. The run's own folder is RUN.
+ARGUMENTS = """\
+--config
+examples/configs/grpo_math_1B.yaml
+policy.model_name=Qwen/Qwen2.5-1.5B
+policy.train_global_batch_size=512
+policy.train_micro_batch_size=4
+policy.logprob_batch_size=4
+policy.max_total_sequence_length=1024
+policy.dtensor_cfg.enabled=true
+policy.dtensor_cfg.tensor_parallel_size=1
+policy.dtensor_cfg.context_parallel_size=1
+policy.megatron_cfg.enabled=false
+policy.generation.vllm_cfg.tensor_parallel_size=1
+policy.generation.vllm_cfg.pipeline_parallel_size=1
+policy.generation.vllm_cfg.gpu_memory_utilization=0.6
+policy.generation.colocated.enabled=true
+grpo.max_num_steps=3
+grpo.num_prompts_per_step=32
+grpo.num_generations_per_prompt=16
+grpo.val_period=10
+checkpointing.enabled=true
+checkpointing.save_period=10
+data.train.dataset_name=gsm8k
+++data.validation.dataset_name=gsm8k
+++data.validation.split=test
+cluster.num_nodes=1
+cluster.gpus_per_node=8
+checkpointing.checkpoint_dir=RUN/checkpoints
+logger.log_dir=RUN/logs
+logger.wandb_enabled=false
+logger.wandb.name="it's $HOME, {a,b} && `id`"
+""".splitlines()
+
+
+@pytest.fixture(scope="module")
+def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Head]:
+    folder = tmp_path_factory.mktemp("ray")
+    document = objects(_site(folder))["RayJob"]
+    group = document["spec"]["rayClusterSpec"]["headGroupSpec"]
+    container = group["template"]["spec"]["containers"][0]
+    own = {entry["name"]: entry["value"] for entry in container["env"]}
+    path = f"{PYTHON.parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {"PATH": path, "HOME": str(folder), "LANG": "C.UTF-8", "RAY_USAGE_STATS_ENABLED": "0", **own}
+    port, dashboard = free_port(), free_port()
+    ray = str(PYTHON.parent / "ray")
+    # The manifest's own parameters, but for the GPUs, which the workers have, and the sizes of this machine.
+    start = [ray, "start", "--head", f"--port={port}", f"--dashboard-port={dashboard}", "--dashboard-host=127.0.0.1"]
+    start += ["--num-gpus=8", "--num-cpus=17", "--object-store-memory=100000000", "--disable-usage-stats"]
+    start += [f"--temp-dir={folder / 't'}", "--min-worker-port=10002", "--max-worker-port=11000"]
+    subprocess.run(start, env=environment, check=True, capture_output=True, timeout=90)
+    try:
+        yield Head(f"http://127.0.0.1:{dashboard}", folder)
+    finally:
+        # Ends this head alone: other Rays of the machine have another address.
+        _stop(folder)
+
+
+def _stop(folder: Path) -> None:
+    """End the processes whose command line names this test's own folder."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (entry / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if str(folder).encode() in command and int(entry.name) != os.getpid():
+            subprocess.run(["kill", entry.name], check=False, capture_output=True)
+
+
+def _site(folder: Path) -> Any:
+    workload = {"recipe": "grpo-qwen2.5-1.5b-gsm8k-smoke", "overrides": OVERRIDES, "environment": {"OWN": "a b,c=$d"}}
+    return site(workload=workload, storage={"lustre": {"mount_path": str(folder / "data")}}, secrets={})
+
+
+def _unpack(folder: Path) -> str:
+    """Lay the script and the image's folder into `folder`; return the entrypoint with its paths."""
+    found = objects(_site(folder))
+    script = found["ConfigMap"]["data"]["train.sh"].replace("/opt/nemo-rl", str(folder / "nemo-rl"))
+    examples = folder / "nemo-rl/examples"
+    examples.mkdir(parents=True, exist_ok=True)
+    (examples / "run_grpo.py").write_text(TRAINER)
+    mounted = folder / "scripts"
+    mounted.mkdir(exist_ok=True)
+    (mounted / "train.sh").write_text(script)
+    entrypoint: str = found["RayJob"]["spec"]["entrypoint"]
+    return entrypoint.replace("/etc/groundplan", str(mounted))
+
+
+def test_the_readiness_probe_is_answered(head: Head) -> None:
+    probe = objects(site())["RayJob"]["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]
+    path = probe["containers"][0]["readinessProbe"]["httpGet"]["path"]
+    assert "ray_version" in head.get(path)
+
+
+def test_the_trainer_gets_what_was_meant(head: Head) -> None:
+    of = _site(head.folder)
+    assert head.submit(_unpack(head.folder)) == "SUCCEEDED"
+    found = json.loads((head.folder / "nemo-rl/found.json").read_text())
+    run = f"{head.folder}/data/jobs/{of.job.name}"
+    assert found["argv"] == ["examples/run_grpo.py", *(line.replace("RUN", run) for line in ARGUMENTS)]
+    assert Path(found["folder"]) == head.folder / "nemo-rl"
+    assert (Path(run) / "checkpoints").is_dir() and (Path(run) / "logs").is_dir()
+    assert found["gpus"] == 8
+    for where in ("driver", "worker"):
+        assert found[where]["OWN"] == "a b,c=$d"
+        assert found[where]["NCCL_NET"] == "gIB"
+        assert found[where]["HF_HOME"] == f"{head.folder}/data/huggingface"
+
+
+def test_a_failing_trainer_fails_the_job(head: Head) -> None:
+    entrypoint = _unpack(head.folder)
+    (head.folder / "nemo-rl/examples/run_grpo.py").write_text("raise SystemExit(3)\n")
+    assert head.submit(entrypoint) == "FAILED"
