@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -264,8 +267,12 @@ def test_the_name_stays_for_what_is_changed_in_place() -> None:
 
 
 def test_the_name_is_the_same_everywhere() -> None:
-    """A hash that changed with groundplan's own version would start every training anew: a change here is a decision."""
-    assert name() == name()
+    """In another process, with another hash seed."""
+    code = "from workload.jobs import site; print(site().job.name)"
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[1])}
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+        assert run.stdout.strip() == name()
     assert re.fullmatch(r"grpo-gemma3-27b-gsm8k-[0-9a-f]{8}", name())
     assert len(name({"name": "a" * 45})) == 47
 

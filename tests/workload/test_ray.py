@@ -1,18 +1,20 @@
 """A real Ray takes the job through its dashboard: the entry script starts a stand-in trainer on a head of faked GPUs.
 
-The trainer does what NeMo RL does first: it joins the cluster with its whole environment as runtime environment, and asks
-for the GPUs. It leaves what it was given: arguments, its own environment, a worker's.
+The trainer does what NeMo RL does first: it joins the cluster with its whole environment as runtime environment, and
+asks for the GPUs. It leaves what it was given: arguments, its own environment, a worker's.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,7 +153,8 @@ def _stop(folder: Path) -> None:
         except OSError:
             continue
         if str(folder).encode() in command and int(entry.name) != os.getpid():
-            subprocess.run(["kill", entry.name], check=False, capture_output=True)
+            with suppress(ProcessLookupError):
+                os.kill(int(entry.name), signal.SIGKILL)  # Ray's head waits for its workers at a gentler one
 
 
 def _site(folder: Path) -> Any:

@@ -6,6 +6,7 @@ and what to set over it. The next release is a data edit: an entry in ``catalog/
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 from dataclasses import dataclass, field
@@ -113,11 +114,9 @@ def release_of(catalog: Catalog, version: str) -> Release | None:
     entry = catalog.releases.get(version)
     if entry is None:
         return None
-    try:
-        given = {key: value for key, value in entry.items() if key not in ("libraries", *_ABOUT)}
-        return Release(version=version, libraries=tuple(entry.get("libraries", ())), **given)
-    except (TypeError, AttributeError) as error:
-        raise GroundplanError(f"catalog entry of release {version} is wrong: {_reason(error)}") from None
+    _check(Release, entry, f"catalog entry of release {version}")
+    given = {key: value for key, value in entry.items() if key not in ("libraries", *_ABOUT)}
+    return Release(version=version, libraries=tuple(entry.get("libraries", ())), **given)
 
 
 def recipe_of(catalog: Catalog, name: str) -> Recipe | None:
@@ -125,12 +124,9 @@ def recipe_of(catalog: Catalog, name: str) -> Recipe | None:
     entry = catalog.recipes.get(name)
     if entry is None:
         return None
-    try:
-        given = {key: value for key, value in entry.items() if key not in ("overrides", "sets", *_ABOUT)}
-        overrides, sets = flatten(entry.get("overrides", {})), flatten(entry.get("sets", {}))
-        return Recipe(name=name, overrides=overrides, sets=sets, **given)
-    except (TypeError, AttributeError) as error:
-        raise GroundplanError(f"catalog entry of recipe {name} is wrong: {_reason(error)}") from None
+    _check(Recipe, entry, f"catalog entry of recipe {name}")
+    given = {key: value for key, value in entry.items() if key not in ("overrides", "sets", *_ABOUT)}
+    return Recipe(name=name, overrides=flatten(entry["overrides"]), sets=flatten(entry.get("sets", {})), **given)
 
 
 def model_of(name: str) -> Model:
@@ -155,5 +151,27 @@ def _sizes_in_name(name: str) -> tuple[float | None, float | None]:
     return float(found.group(1)), float(found.group(2) or found.group(1))
 
 
-def _reason(error: Exception) -> str:
-    return str(error).partition("__init__() ")[2] or str(error)
+#: How a field's annotation begins -> the type of its YAML value, and its name.
+_TYPES: tuple[tuple[str, type, str], ...] = (
+    ("str", str, "text"),
+    ("int", int, "a whole number"),
+    ("dict", dict, "a mapping"),
+    ("tuple", list, "a list"),
+)
+
+
+def _check(kind: type, entry: dict[str, Any], where: str) -> None:
+    """Raises GroundplanError when a field of `entry` is unknown, missing or of another type than `kind` takes."""
+    fields = {f.name: f for f in dataclasses.fields(kind) if f.name not in ("name", "version")}
+    for key, value in entry.items():
+        if key in _ABOUT:
+            continue
+        if key not in fields:
+            raise GroundplanError(f"{where}: unknown field `{key}`; known: {', '.join(fields)}")
+        wanted, words = next((t, w) for start, t, w in _TYPES if str(fields[key].type).startswith(start))
+        if not isinstance(value, wanted) or isinstance(value, bool) or (key == "nodes" and value < 1):
+            raise GroundplanError(f"{where}: `{key}` must be {words}" + (", in quotes" if wanted is str else ""))
+    for name, field_ in fields.items():
+        needed = field_.default is dataclasses.MISSING and field_.default_factory is dataclasses.MISSING
+        if needed and name not in entry:
+            raise GroundplanError(f"{where}: `{name}` is missing")

@@ -1,0 +1,113 @@
+"""The script that checks a GPU node: each check passes on a good node and says what is wrong with a bad one."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from groundplan.workload import node_check
+from groundplan.workload.node_check import Failed
+from workload.jobs import objects, site
+
+
+def test_gpus() -> None:
+    assert node_check.check_gpus("570.133.20\n" * 8, 8, 570) == "8 GPUs, driver 570.133.20"
+    with pytest.raises(Failed, match="7 GPUs, 8 expected"):
+        node_check.check_gpus("570.133.20\n" * 7, 8, 570)
+    with pytest.raises(Failed, match="older than R580"):
+        node_check.check_gpus("570.133.20\n" * 8, 8, 580)
+
+
+def test_network(tmp_path: Path) -> None:
+    for name in ("eth1", "eth2"):
+        (tmp_path / "sys/class/net" / name).mkdir(parents=True)
+    (tmp_path / "dev/infiniband").mkdir(parents=True)
+    with pytest.raises(Failed, match="0 RDMA devices, 1 expected"):
+        node_check.check_network(["eth1", "eth2"], 1, tmp_path)
+    (tmp_path / "dev/infiniband/uverbs0").touch()
+    assert node_check.check_network(["eth1", "eth2"], 1, tmp_path) == "2 networks, 1 RDMA devices"
+    with pytest.raises(Failed, match="no network interface eth3"):
+        node_check.check_network(["eth1", "eth3"], 1, tmp_path)
+
+
+def test_plugin(tmp_path: Path) -> None:
+    with pytest.raises(Failed, match="is the gIB installer done"):
+        node_check.check_plugin(tmp_path, "")
+    (tmp_path / "lib64").mkdir()
+    (tmp_path / "lib64/libnccl-net_internal.so").touch()
+    assert node_check.check_plugin(tmp_path, "") == "gIB plugin and tuner file"
+    with pytest.raises(Failed, match="no tuner file"):
+        node_check.check_plugin(tmp_path, str(tmp_path / "tuner"))
+
+
+def test_storage(tmp_path: Path) -> None:
+    assert "written and read" in node_check.check_storage(tmp_path, mib=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nodes_meet_in_one_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three nodes that start at their own times agree on who is who; a pod that died before is left out."""
+    monkeypatch.setattr(node_check, "BEAT", 0.05)
+    monkeypatch.setattr(node_check, "GONE", 2.0)
+    dead = tmp_path / "pod-0"
+    dead.write_text("10.0.0.99")
+    import os
+
+    os.utime(dead, (1, 1))
+    found: dict[str, list[tuple[str, str]]] = {}
+
+    def node(n: int) -> None:
+        found[f"pod-{n}"] = node_check.meet(tmp_path, f"pod-{n}", f"10.0.0.{n}", 3, 10)
+
+    threads = [threading.Timer(0.1 * n, node, (n,)) for n in (3, 1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expected = [("pod-1", "10.0.0.1"), ("pod-2", "10.0.0.2"), ("pod-3", "10.0.0.3")]
+    assert found == {f"pod-{n}": expected for n in (1, 2, 3)}
+
+
+def test_a_node_that_never_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_check, "BEAT", 0.05)
+    with pytest.raises(Failed, match=r"1 of 2 nodes showed up within 0 s: pod-1"):
+        node_check.meet(tmp_path, "pod-1", "10.0.0.1", 2, 0.3)
+
+
+def test_bus_bandwidth_is_nccl_tests() -> None:
+    """16 ranks, 1 GiB in 5 ms: algorithm bandwidth 214.7 GB/s times 2 x 15 / 16."""
+    assert node_check.bus_bandwidth(1 << 30, 16, 0.005) == pytest.approx(402.7, abs=0.1)
+
+
+def test_it_stands_alone() -> None:
+    """It is copied into a ConfigMap: nothing of groundplan can be imported there."""
+    text = Path(node_check.__file__).read_text()
+    assert "import groundplan" not in text and "from groundplan" not in text
+    of = site(workload={"preflight": {"enabled": True}})
+    assert objects(of)["ConfigMap"]["data"]["preflight.py"] == text
+
+
+def test_it_runs_before_ray_with_what_the_worker_has() -> None:
+    of = site("h200", workload={"preflight": {"enabled": True, "min_bus_gb_per_s": 300}, "release": "v0.7.0"})
+    spec = objects(of)["RayJob"]["spec"]
+    pod = spec["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]
+    (check,) = pod["initContainers"]
+    (worker,) = pod["containers"]
+    assert check["resources"] == worker["resources"]
+    assert check["image"] == worker["image"]
+    values = {entry["name"]: entry.get("value") for entry in check["env"]}
+    assert values["PREFLIGHT_NODES"] == "2" and values["PREFLIGHT_GPUS"] == "8" and values["PREFLIGHT_RDMA"] == "8"
+    assert values["PREFLIGHT_INTERFACES"] == "eth1,eth2,eth3,eth4,eth5,eth6,eth7,eth8,eth9"
+    assert values["PREFLIGHT_MIN_DRIVER"] == "580" and values["PREFLIGHT_FLOOR"] == "300"
+    assert "HF_TOKEN" not in values
+    plain = objects(site("h200", workload={"release": "v0.7.0"}))["RayJob"]["spec"]["preRunningDeadlineSeconds"]
+    assert spec["preRunningDeadlineSeconds"] == plain + 30 * 60
+
+
+def test_one_node_has_no_floor() -> None:
+    of = site(workload={"recipe": "grpo-qwen2.5-1.5b-gsm8k-smoke", "preflight": {"enabled": True}})
+    pod = objects(of)["RayJob"]["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]
+    values = {entry["name"]: entry.get("value") for entry in pod["initContainers"][0]["env"]}
+    assert values["PREFLIGHT_FLOOR"] == "0"
