@@ -45,6 +45,9 @@ class Draft:
         return path in self.values or any(p.startswith(path + ".") for p in self.values)
 
     def _store(self, path: str, value: Any, delete: bool) -> None:
+        if path in self.values and not delete:  # a leaf, so nothing stands below it and no null above
+            self.values[path] = value
+            return
         for other in list(self.values):
             if other.startswith(path + ".") or (path.startswith(other + ".") and self.values[other] in (None, {})):
                 del self.values[other]
