@@ -6,7 +6,7 @@ replaced, one plan replaces pools and network in the right order.
 
 from __future__ import annotations
 
-from cdktf import TerraformResource, TerraformResourceLifecycle
+from cdktf import TerraformResourceLifecycle
 from cdktf_cdktf_provider_google import container_node_pool as pool
 from cdktf_cdktf_provider_google.compute_firewall import ComputeFirewall, ComputeFirewallAllow
 from cdktf_cdktf_provider_google.compute_network import ComputeNetwork
@@ -56,7 +56,7 @@ class GpuStack(SiteStack):
             routing_mode="REGIONAL",
             mtu=fabric.gvnic_mtu,
         )
-        subnetwork = self._subnetwork("gvnic-subnetwork", fabric.gvnic_subnetwork, vpc, str(fabric.gvnic_cidr))
+        self._subnetwork("gvnic-subnetwork", fabric.gvnic_subnetwork, vpc, str(fabric.gvnic_cidr))
         ComputeFirewall(
             self,
             "gvnic-internal",
@@ -76,7 +76,7 @@ class GpuStack(SiteStack):
         for rule in self.site.profile.network.firewall_rules:
             if rule.network == "gvnic":
                 own_firewall(self, rule, vpc.name)
-        self._use(vpc, [subnetwork])
+        self._use("gvnic", ["gvnic-subnetwork"])
 
     def _rdma(self) -> None:
         """The RoCE VPC. No firewall rule: its network profile refuses them."""
@@ -97,14 +97,14 @@ class GpuStack(SiteStack):
             # This form alone: a partial link shows as a diff for ever (provider before 6.39).
             network_profile=f"projects/{self.site.project}/global/networkProfiles/{fabric.network_profile}",
         )
-        subnetworks = [
-            self._subnetwork(f"rdma-subnetwork-{n}", name, vpc, str(cidr))
-            for n, (name, cidr) in enumerate(zip(fabric.rdma_subnetworks, fabric.rdma_cidrs, strict=True))
-        ]
-        self._use(vpc, subnetworks)
+        ids = []
+        for n, (name, cidr) in enumerate(zip(fabric.rdma_subnetworks, fabric.rdma_cidrs, strict=True)):
+            ids.append(f"rdma-subnetwork-{n}")
+            self._subnetwork(ids[n], name, vpc, str(cidr))
+        self._use("rdma", ids)
 
-    def _subnetwork(self, id_: str, name: str, vpc: ComputeNetwork, cidr: str) -> ComputeSubnetwork:
-        return ComputeSubnetwork(
+    def _subnetwork(self, id_: str, name: str, vpc: ComputeNetwork, cidr: str) -> None:
+        ComputeSubnetwork(
             self,
             id_,
             name=name,
@@ -115,11 +115,16 @@ class GpuStack(SiteStack):
             stack_type="IPV4_ONLY",
         )
 
-    def _use(self, vpc: ComputeNetwork, subnetworks: list[ComputeSubnetwork]) -> None:
-        network = _reference(vpc)
-        for subnetwork in map(_reference, subnetworks):
-            self.nics.append((f"${{{network}.name}}", f"${{{subnetwork}.name}}"))
-        self.triggers += [f"{reference}.id" for reference in (network, *map(_reference, subnetworks))]
+    def _use(self, network: str, subnetworks: list[str]) -> None:
+        """Note what pools refer to, by construct ids.
+
+        The references are written out, because each of cdktf's tokens costs a millisecond and a pool has eighteen.
+        """
+        for subnetwork in subnetworks:
+            pair = f"${{google_compute_network.{network}.name}}", f"${{google_compute_subnetwork.{subnetwork}.name}}"
+            self.nics.append(pair)
+        self.triggers.append(f"google_compute_network.{network}.id")
+        self.triggers += [f"google_compute_subnetwork.{subnetwork}.id" for subnetwork in subnetworks]
 
     def _shapes(self) -> None:
         """What makes a change of shape the replacement that it is.
@@ -241,12 +246,6 @@ class GpuStack(SiteStack):
 
 def _shape_id(plan: PoolPlan) -> str:
     return f"shape-{plan.name}"
-
-
-def _reference(resource: TerraformResource) -> str:
-    """``google_compute_network.rdma``. Written out, because each of cdktf's tokens costs a millisecond at synthesis, and a
-    pool would have eighteen."""
-    return f"{resource.terraform_resource_type}.{resource.friendly_unique_id}"
 
 
 def _affinity(plan: PoolPlan) -> pool.ContainerNodePoolNodeConfigReservationAffinity:

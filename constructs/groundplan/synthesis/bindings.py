@@ -32,12 +32,14 @@ import importlib.util
 import os
 import sys
 import tempfile
+import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from groundplan.synthesis import slim
 from groundplan.synthesis.node import BindingsError, use_node
@@ -184,6 +186,25 @@ def _install(modules: Mapping[str, frozenset[str]], cache: Path | None) -> None:
     sys.meta_path.insert(0, _Registry({PYTHON_PREFIX + provider: names for provider, names in used.items()}))
     assemblies = {NPM_PREFIX + provider: names for provider, names in used.items()}
     jsii.kernel.load = _load_slim(load_assembly, assemblies, cache)  # type: ignore[method-assign,assignment]
+    _remember_type_hints()
+
+
+def _remember_type_hints() -> None:
+    """Every call of a generated constructor evaluates the same annotations anew; keep them (cdktn's packages do so too).
+
+    Only for the generated stubs: whoever else calls `typing.get_type_hints` gets what it always gave.
+    """
+    evaluate = typing.get_type_hints
+    known: dict[object, dict[str, object]] = {}
+
+    def get_type_hints(obj: Any, *args: Any, **options: Any) -> dict[str, Any]:
+        if args or options or not getattr(obj, "__name__", "").startswith("_typecheckingstub__"):
+            return evaluate(obj, *args, **options)
+        if obj not in known:
+            known[obj] = evaluate(obj)
+        return known[obj]
+
+    typing.get_type_hints = get_type_hints  # type: ignore[assignment]
 
 
 def _stand_in(package: str) -> bool:
