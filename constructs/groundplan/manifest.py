@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-#: libyaml's emitter where PyYAML has it: five times faster, and the same bytes for what we write (tests/test_manifest.py).
+#: libyaml's emitter where PyYAML has it: five times faster, the same bytes for what we write (tests/test_manifest.py).
 _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 

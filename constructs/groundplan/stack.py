@@ -6,7 +6,7 @@ instead of sixteen. They can be used on their own from any cdktf program: ``Netw
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cdktf import CloudBackend, GcsBackend, LocalBackend, NamedCloudWorkspace, TerraformDataSource, TerraformStack
@@ -31,17 +31,14 @@ CHART = "${path.module}/chart"
 class SiteStack(TerraformStack):
     """A stack of a site: named ``<site>-<kind>``, with its backend and the Google provider."""
 
-    def __init__(self, scope: Construct, site: Site, kind: str) -> None:
+    def __init__(self, scope: Construct, site: Site, kind: str, providers: Sequence[str] = ("google",)) -> None:
         super().__init__(scope, site.stack_name(kind))
         self.site = site
-        self.add_override("terraform.required_version", REQUIRED_TERRAFORM)
+        # Full sources, because OpenTofu takes no short ones (opentofu#2402). The bindings pin the versions.
+        sources = {provider: {"source": f"hashicorp/{provider}"} for provider in providers}
+        self.add_override("terraform", {"required_version": REQUIRED_TERRAFORM, "required_providers": sources})
         _backend(self, site.profile.backend, site.stack_name(kind), site.name)
         GoogleProvider(self, "google", project=site.project, region=site.region)
-        self.pin("google")
-
-    def pin(self, provider: str) -> None:
-        """Write the provider's full source: OpenTofu takes no short one (opentofu#2402)."""
-        self.add_override(f"terraform.required_providers.{provider}.source", f"hashicorp/{provider}")
 
 
 class ClusterClientStack(SiteStack):
@@ -52,7 +49,7 @@ class ClusterClientStack(SiteStack):
     """
 
     def __init__(self, scope: Construct, site: Site, kind: str) -> None:
-        super().__init__(scope, site, kind)
+        super().__init__(scope, site, kind, ("google", "helm", "kubernetes"))
         # The generated class would bring all of the cluster's structs for these three arguments: 40 ms of every synth.
         cluster = TerraformDataSource(self, "cluster", terraform_resource_type="google_container_cluster")
         for argument, value in (("name", site.cluster.name), ("location", site.region), ("project", site.project)):
@@ -73,8 +70,6 @@ class ClusterClientStack(SiteStack):
             "helm",
             kubernetes=HelmProviderKubernetes(host=host, token=token, cluster_ca_certificate=certificate),
         )
-        self.pin("kubernetes")
-        self.pin("helm")
 
     def pass_through(
         self,

@@ -171,6 +171,7 @@ def _install(modules: Mapping[str, frozenset[str]], cache: Path | None) -> None:
     """Put the stand-ins and the slim assemblies in place, or nothing at all if jsii is not as expected."""
     try:
         import jsii
+        import typeguard
         from jsii import _reference_map
 
         load_assembly = jsii.kernel.load
@@ -186,16 +187,17 @@ def _install(modules: Mapping[str, frozenset[str]], cache: Path | None) -> None:
     sys.meta_path.insert(0, _Registry({PYTHON_PREFIX + provider: names for provider, names in used.items()}))
     assemblies = {NPM_PREFIX + provider: names for provider, names in used.items()}
     jsii.kernel.load = _load_slim(load_assembly, assemblies, cache)  # type: ignore[method-assign,assignment]
-    _remember_type_hints()
+    _spare_type_checks(typeguard)
 
 
-def _remember_type_hints() -> None:
-    """Every call of a generated constructor evaluates the same annotations anew; keep them (cdktn's packages do so too).
+def _spare_type_checks(typeguard: Any) -> None:
+    """Leave the checking of arguments to mypy before, and to the kernel at the call.
 
-    Only for the generated stubs: whoever else calls `typing.get_type_hints` gets what it always gave.
+    Every generated constructor evaluates its annotations anew and has typeguard walk the arguments along them: a
+    thirtieth of a synth. ``GROUNDPLAN_PLAIN_IMPORTS=1`` brings them back, for messages in Python's terms.
     """
     evaluate = typing.get_type_hints
-    known: dict[object, dict[str, object]] = {}
+    known: dict[object, dict[str, Any]] = {}
 
     def get_type_hints(obj: Any, *args: Any, **options: Any) -> dict[str, Any]:
         if args or options or not getattr(obj, "__name__", "").startswith("_typecheckingstub__"):
@@ -204,7 +206,8 @@ def _remember_type_hints() -> None:
             known[obj] = evaluate(obj)
         return known[obj]
 
-    typing.get_type_hints = get_type_hints  # type: ignore[assignment]
+    typing.get_type_hints = get_type_hints
+    typeguard.check_type = lambda *args, **options: None
 
 
 def _stand_in(package: str) -> bool:
