@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from sites import ROOT, SMALL
 
 from groundplan.cli import COMMANDS
+from sites import ROOT, SMALL
 
 
 def run(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from sites import ROOT, site_of, synthesized
 
 from groundplan.cli import COMMANDS
+from sites import ROOT, site_of, synthesized
 
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 README = (ROOT / "README.md").read_text("utf-8")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from sites import synthesized
 
 from groundplan.cli import cli
 from groundplan.findings import GroundplanError
+from sites import synthesized
 
 #: As the tutorial's first step exports them.
 TUTORIAL = {

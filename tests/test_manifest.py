@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from sites import synthesized
-from test_synth import SITES
 
 from groundplan import manifest
 from groundplan.manifest import to_yaml
 from groundplan.platform.objects import network_objects
 from groundplan.workload.rayjob import manifests
+from sites import synthesized
+from test_synth import SITES
 
 
 class _Pure(yaml.SafeDumper):

@@ -10,12 +10,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from sites import ROOT, SHIPPED, SMALL
 
 from groundplan.commands.reference import reference_text
 from groundplan.commands.schema import profile_schema, schema_text
 from groundplan.findings import Finding, ProfileError
 from groundplan.profile import parse_profile
+from sites import ROOT, SHIPPED, SMALL
 
 TOKEN = "hf_" + "k4" * 17
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from sites import SMALL, synthesized
 from test_synth import EXISTING, FULL, SITES, TERRAFORM_CLOUD
 

@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from sites import ROOT, SHIPPED, SMALL, Synthesized, synthesized
 
 from groundplan.findings import GroundplanError
 from groundplan.secrets import find_secrets
 from groundplan.synthesis.app import write_site
+from sites import ROOT, SHIPPED, SMALL, Synthesized, synthesized
 
 TUTORIAL = (ROOT / "profiles" / "nemo-rl-b200.yaml").read_text("utf-8")
 
@@ -175,7 +175,9 @@ def test_struct_classes_keep_every_key(site: Synthesized) -> None:
     for pool in site.stacks["gpu"]["resource"]["google_container_node_pool"].values():
         accelerator = pool["node_config"]["guest_accelerator"][0]
         assert accelerator["gpu_driver_installation_config"]["gpu_driver_version"] in ("DEFAULT", "LATEST")
-        assert all(set(n) == {"network", "subnetwork"} for n in pool["network_config"]["additional_node_network_configs"])
+        assert all(
+            set(n) == {"network", "subnetwork"} for n in pool["network_config"]["additional_node_network_configs"]
+        )
         assert all(set(t) == {"effect", "key", "value"} for t in pool["node_config"]["taint"])
 
 
@@ -376,8 +378,13 @@ def test_bytes_do_not_depend_on_folder_home_or_hash_seed(tmp_path: Path) -> None
 
 def test_the_app_of_cdktf_json_gives_the_same_bytes(tmp_path: Path) -> None:
     """What the stock CLI does: run the app with CDKTF_OUTDIR, and the profile of cdktf.json or of the environment."""
-    environment = os.environ | {"CDKTF_OUTDIR": str(tmp_path / "cli"), "CDKTF_CONTINUE_SYNTH_ON_ERROR_ANNOTATIONS": "true"}
-    app = subprocess.run([sys.executable, "main.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    environment = os.environ | {
+        "CDKTF_OUTDIR": str(tmp_path / "cli"),
+        "CDKTF_CONTINUE_SYNTH_ON_ERROR_ANNOTATIONS": "true",
+    }
+    app = subprocess.run(
+        [sys.executable, "main.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     assert app.returncode == 0, app.stderr
     assert app.stdout == ""
     assert files(tmp_path / "cli") == files(synthesized(TUTORIAL).folder)

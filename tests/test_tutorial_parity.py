@@ -10,6 +10,7 @@ import json
 
 import pytest
 import yaml
+
 from sites import ROOT, Synthesized, synthesized
 
 PROFILES = {"b200": "nemo-rl-b200", "h200": "nemo-rl-h200"}
@@ -214,7 +215,7 @@ def test_gib_installer(tutorial: Synthesized) -> None:
 
 def test_job(tutorial: Synthesized) -> None:
     """Steps 18 to 22: two workers of eight GPUs with the RDMA annotations really on the pods, and the job's numbers."""
-    machine, accelerator, tuner = shape(tutorial)
+    _, accelerator, tuner = shape(tutorial)
     job = next(o for o in yaml.safe_load_all((tutorial.folder / "rayjob.yaml").read_text()) if o["kind"] == "RayJob")
     (group,) = job["spec"]["rayClusterSpec"]["workerGroupSpecs"]
     assert group["replicas"] == group["minReplicas"] == group["maxReplicas"] == 2

@@ -1,4 +1,4 @@
-"""What the run-book advises for a failed apply is what the rehearsal really needed; the documentation's examples apply."""
+"""The run-book advises for a failed apply what the rehearsal really needed; the documentation's examples apply."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from groundplan.commands.reference import reference_text
-from groundplan.findings import GroundplanError
 from groundplan.documentation import document_sections
+from groundplan.findings import GroundplanError
 from groundplan.profile import Profile
 
 

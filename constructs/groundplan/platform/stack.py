@@ -174,7 +174,7 @@ class PlatformStack(ClusterClientStack):
         )
 
     def _kueue(self) -> None:
-        """The operator, and after it (its CRDs and webhook must serve) the queue's objects: no second apply is needed."""
+        """The operator, and the queue's objects once its CRDs and webhook serve: no second apply is needed."""
         site, spec = self.site, self.site.profile.platform.kueue
         operator = Release(
             self,

@@ -169,7 +169,8 @@ def _check(kind: type, entry: dict[str, Any], where: str) -> None:
         if key not in fields:
             raise GroundplanError(f"{where}: unknown field `{key}`; known: {', '.join(fields)}")
         wanted, words = next((t, w) for start, t, w in _TYPES if str(fields[key].type).startswith(start))
-        if not isinstance(value, wanted) or isinstance(value, bool) or (key == "nodes" and value < 1):
+        right = isinstance(value, wanted) and not isinstance(value, bool)
+        if not right or (key == "nodes" and int(value) < 1):
             raise GroundplanError(f"{where}: `{key}` must be {words}" + (", in quotes" if wanted is str else ""))
     for name, field_ in fields.items():
         needed = field_.default is dataclasses.MISSING and field_.default_factory is dataclasses.MISSING
