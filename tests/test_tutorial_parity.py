@@ -1,7 +1,7 @@
-"""Every value of the tutorial's second generation (G2) that is not a listed difference is in the shipped profiles' output.
+"""Every value of the tutorial's second generation (G2) that is no listed difference is in the shipped profiles' output.
 
-The expected values stand here as literals, with the step of the tutorial they come from; docs/tutorial-parity.md lists the
-deliberate differences.
+The expected values stand here as literals, with the step of the tutorial they come from; docs/tutorial-parity.md lists
+the deliberate differences.
 """
 
 from __future__ import annotations
