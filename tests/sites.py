@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -66,6 +67,32 @@ def synthesized(text: str = SMALL) -> Synthesized:
         for kind, stack in zip(STACKS, output.stacks, strict=True)
     }
     return Synthesized(site, folder, stacks)
+
+
+def documentation() -> list[Path]:
+    """Every page of the documentation."""
+    return [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def code_blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def documented_profiles(folder: Path, page: Path) -> list[str]:
+    """The whole profiles of a page (the YAML blocks that name a project); the catalog files they use go to `folder`.
+
+    A catalog file is a block with a `source:` whose first line is its name, ``# my-machines.yaml``.
+    """
+    profiles = []
+    for block in code_blocks(page, "yaml"):
+        name = re.match(r"# (\S+\.yaml)\n", block)
+        if re.search(r"^source:", block, re.MULTILINE):
+            if name:
+                (folder / name[1]).write_text(block)
+        elif re.search(r"^project:", block, re.MULTILINE):
+            profiles.append(block)
+    return profiles
 
 
 def _without_comments(value: Any) -> Any:

@@ -7,17 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from groundplan.cli import COMMANDS
-from sites import ROOT, site_of, synthesized
+from sites import ROOT, code_blocks, documentation, documented_profiles, site_of, synthesized
 
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = documentation()
 README = (ROOT / "README.md").read_text("utf-8")
-
-
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -30,21 +25,14 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_profiles_in_the_documentation_pass_check(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every YAML block that names a project is a whole profile; blocks of catalog entries are put beside it."""
     monkeypatch.chdir(tmp_path)
-    parsed = [(block, yaml.safe_load(block)) for block in blocks(page.read_text("utf-8"), "yaml")]
-    for block, data in parsed:
-        name = re.match(r"# (\S+\.yaml)\n", block)
-        if name and "source" in data:
-            (tmp_path / name[1]).write_text(block)
-    for block, data in parsed:
-        if isinstance(data, dict) and "project" in data and "source" not in data:
-            site_of(block)
+    for profile in documented_profiles(tmp_path, page):
+        site_of(profile)
 
 
 def test_the_machine_type_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    entry, use = blocks((ROOT / "docs" / "add-a-machine-type.md").read_text("utf-8"), "yaml")
+    entry, use = code_blocks(ROOT / "docs" / "add-a-machine-type.md", "yaml")
     (tmp_path / "my-machines.yaml").write_text(entry)
     profile = "project: my-project\nzone: us-central1-b\nreservation: my-reservation\n" + use
     pool = synthesized(profile).resources("google_container_node_pool")["pool-a4-highgpu-8g-metal"]
@@ -63,7 +51,7 @@ def test_the_readme_shows_what_synth_prints() -> None:
 
 
 def test_the_readme_excerpt_is_in_the_output() -> None:
-    (excerpt,) = blocks(README, "json")
+    (excerpt,) = code_blocks(ROOT / "README.md", "json")
     site = synthesized((ROOT / "profiles" / "nemo-rl-b200.yaml").read_text("utf-8"))
     (pool,) = site.stacks["gpu"]["resource"]["google_container_node_pool"].values()
     for key, value in json.loads(f"{{{excerpt}}}").items():

@@ -10,8 +10,8 @@ import pytest
 from groundplan.rehearsal.rehearse import Options, rehearse
 from groundplan.synthesis.app import synthesize
 from rehearsal.conftest import said
+from sites import documentation, documented_profiles
 
-ROOT = Path(__file__).parents[2]
 SMALL = "project: my-project\nzone: us-central1-b\nreservation: my-reservation\n"
 
 #: Step of a recovery -> the command that the run-book must give for it.
@@ -54,20 +54,11 @@ def test_the_run_book_knows_the_recovery(
         assert "untaint is the only way on" in runbook
 
 
-def examples() -> list[str]:
-    """Every whole profile in the documentation, once."""
-    found: dict[str, None] = {}
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
-        for block in re.findall(r"^```yaml\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
-            if re.search(r"^project:", block, re.MULTILINE):
-                found[block] = None
-    return list(found)
-
-
-@pytest.mark.parametrize("example", examples(), ids=lambda text: re.sub(r"\W+", "-", text)[:40])
-def test_an_example_of_the_documentation_applies(terraform: None, tmp_path: Path, example: str) -> None:
-    (tmp_path / "p.yaml").write_text(example)
-    synthesize(tmp_path / "p.yaml", tmp_path / "out")
-    report = rehearse(tmp_path / "out", Options())
-    assert report.ok, said(report)
-    assert all(stack.empty_replan for stack in report.stacks)
+@pytest.mark.parametrize("page", documentation(), ids=lambda page: page.name)
+def test_the_profiles_of_the_documentation_apply(terraform: None, tmp_path: Path, page: Path) -> None:
+    for number, profile in enumerate(documented_profiles(tmp_path, page)):
+        (tmp_path / "p.yaml").write_text(profile)
+        synthesize(tmp_path / "p.yaml", tmp_path / f"out{number}")
+        report = rehearse(tmp_path / f"out{number}", Options())
+        assert report.ok, said(report)
+        assert all(stack.empty_replan for stack in report.stacks)
