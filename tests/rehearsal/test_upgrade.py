@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from groundplan.rehearsal.display import text
 from groundplan.rehearsal.report import Report
 from rehearsal import standin
 from rehearsal.conftest import Run, said
@@ -64,3 +65,14 @@ def test_without_a_trigger_the_new_network_fails_half_way(run: Run) -> None:
     report = run(standin.site(gpu=standin.gpu(zone="us-central1-b", trigger=False)), old=old, until="apply")
     assert not report.ok
     assert "is already being used by" in said(report)
+
+
+def test_what_is_lost_is_flagged(run: Run) -> None:
+    new = standin.site(storage=standin.storage(throughput="500"), gpu=standin.gpu(driver="DEFAULT"))
+    report = run(new, old=standin.site(), until="plan", stack="gpu")
+    lost = {each.address: each.loss for stack in report.stacks for each in stack.planned if each.loss}
+    assert lost == {
+        "google_lustre_instance.lustre": "the file system and all data on it",
+        "google_container_node_pool.b200": "its nodes are drained, and what runs on them stops",
+    }
+    assert "! lost: the file system and all data on it" in text(report)

@@ -93,6 +93,8 @@ def _stack(stack: StackReport, changes: bool) -> list[str]:
         for each in stack.planned:
             because = f"  (forced by {', '.join(each.because)})" if each.because else ""
             lines.append(f"      {_MARKS.get(each.action, '?')} {each.address}{because}")
+            if each.loss:
+                lines.append(f"        ! lost: {each.loss}")
     return lines
 
 

@@ -30,6 +30,21 @@ class Change:
     def type(self) -> str:
         return self.address.split(".")[-2]
 
+    @property
+    def loss(self) -> str:
+        """What goes with the old object; empty for a change in place, and where nothing of weight goes."""
+        return LOSSES.get(self.type, "") if self.action in ("replace", "delete") else ""
+
+
+#: What a replacement or deletion of these types costs, beside the time: said wherever one is planned.
+LOSSES = {
+    "google_lustre_instance": "the file system and all data on it",
+    "google_container_cluster": "the cluster with everything that runs on it",
+    "google_container_node_pool": "its nodes are drained, and what runs on them stops",
+    "google_storage_bucket": "the bucket and every object in it",
+    "kubernetes_namespace_v1": "everything in the namespace",
+}
+
 
 @dataclass(slots=True)
 class StackReport:
