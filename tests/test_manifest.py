@@ -58,6 +58,14 @@ def test_texts_survive(text: str) -> None:
     assert to_yaml(data) == pure(data)
 
 
+@pytest.mark.parametrize(
+    "text", ["1e3", "y", "N", "0o17", "+1E5", "08", "3", "0x1F", "1_000", "12:30", "2026-01-01", ".5", "On", "~", "1.7"]
+)
+def test_what_go_would_read_as_another_type_is_quoted(text: str) -> None:
+    """Go's YAML, which kubectl and Helm use, reads more words as numbers and booleans than PyYAML does."""
+    assert to_yaml({text: text}) == f"'{text}': '{text}'\n"
+
+
 def test_scripts_are_literal_blocks_and_shared_parts_are_written_out() -> None:
     shared = {"app": "x"}
     assert to_yaml({"a": shared, "b": shared, "run.sh": "echo 1\necho 2\n"}) == (

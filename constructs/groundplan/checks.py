@@ -31,6 +31,7 @@ RULE_MODULES = (
     "groundplan.rules.labels",
     "groundplan.rules.backend",
     "groundplan.rules.secrets",
+    "groundplan.rules.templates",
     "groundplan.rules.ignores",
     "groundplan.fleet",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
@@ -17,8 +18,12 @@ class _Dumper(_Base):  # type: ignore[misc]
         return True
 
 
+#: Words that YAML 1.1 or Go's YAML (kubectl, Helm) reads as something other than text: PyYAML quotes some of them only.
+_AMBIGUOUS = re.compile(r"(?i:y|n|yes|no|on|off|true|false|null|~|\.inf|\.nan)|[-+.0-9][-+.0-9a-fA-FxXoOeE_:]*")
+
+
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in value else None
+    style = "|" if "\n" in value else "'" if _AMBIGUOUS.fullmatch(value) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 

@@ -33,7 +33,7 @@ import os
 import sys
 import tempfile
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -41,7 +41,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from groundplan.synthesis import slim
+from groundplan.synthesis import pipeline, slim
 from groundplan.synthesis.node import BindingsError, use_node
 
 __all__ = ["MODULES", "BindingsError", "load"]
@@ -173,9 +173,13 @@ def _install(modules: Mapping[str, frozenset[str]], cache: Path | None) -> None:
         import jsii
         import typeguard
         from jsii import _reference_map
+        from jsii._kernel import types as kernel_types
+        from jsii._kernel.providers import process
 
         load_assembly = jsii.kernel.load
         known_modules = _reference_map._submodule_fqn_map
+        full_tarballs: dict[str, str] = {}
+        settle = pipeline.install(process, kernel_types, full_tarballs, _debug)
     except (ImportError, AttributeError) as error:
         _debug(f"plain imports: jsii is not as expected: {error}")
         return
@@ -186,7 +190,7 @@ def _install(modules: Mapping[str, frozenset[str]], cache: Path | None) -> None:
             known_modules[f"{NPM_PREFIX}{provider}.{slim.submodule(name)}"] = f"{PYTHON_PREFIX}{provider}.{name}"
     sys.meta_path.insert(0, _Registry({PYTHON_PREFIX + provider: names for provider, names in used.items()}))
     assemblies = {NPM_PREFIX + provider: names for provider, names in used.items()}
-    jsii.kernel.load = _load_slim(load_assembly, assemblies, cache)  # type: ignore[method-assign,assignment]
+    jsii.kernel.load = _load_slim(load_assembly, assemblies, cache, full_tarballs, settle)  # type: ignore[method-assign,assignment]
     _spare_type_checks(typeguard)
 
 
@@ -268,9 +272,17 @@ class _Loader(SourceFileLoader):
 
 
 def _load_slim(
-    load_assembly: Callable[[str, str, str], None], modules: Mapping[str, frozenset[str]], cache: Path | None
+    load_assembly: Callable[[str, str, str], None],
+    modules: Mapping[str, frozenset[str]],
+    cache: Path | None,
+    full_tarballs: MutableMapping[str, str],
+    settle: Callable[[], None],
 ) -> Callable[[str, str, str], None]:
-    """jsii's ``kernel.load``, which gets a provider's slim tarball instead of the full one where that is possible."""
+    """jsii's ``kernel.load``, which gets a provider's slim tarball instead of the full one where that is possible.
+
+    `full_tarballs` is where the pipeline looks for what to load instead, should Node refuse the slim one; `settle`
+    waits for Node, which must have read a tarball of this run's own before it is deleted.
+    """
 
     def load(name: str, version: str, tarball: str) -> None:
         if name not in modules:
@@ -279,18 +291,14 @@ def _load_slim(
         with tempfile.TemporaryDirectory(prefix="groundplan-") as scratch:
             try:
                 small = _slim_tarball(Path(tarball), name, version, sorted(modules[name]), cache, Path(scratch))
-                load_assembly(name, version, str(small))
-                return
             except Exception as error:
                 _debug(f"the full tarball of {name}, for there is no slim one: {error}")
-                cause = error
-        try:
-            load_assembly(name, version, tarball)
-        except Exception:
-            # Node had unpacked the slim one before it found fault with it, and does not unpack another in its place.
-            raise BindingsError(
-                f"Node refuses the slim assembly of {name} ({cause}); set GROUNDPLAN_PLAIN_IMPORTS=1"
-            ) from cause
+                load_assembly(name, version, tarball)
+                return
+            full_tarballs[name] = tarball
+            load_assembly(name, version, str(small))
+            if small.is_relative_to(scratch):
+                settle()
 
     return load
 
