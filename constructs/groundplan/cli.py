@@ -79,8 +79,9 @@ def main() -> None:
 
 def run(program: Callable[[], None]) -> None:
     """Run a program; every error the user can mend becomes a message without a traceback."""
-    # A short program that keeps nearly all it makes: looking for garbage costs a twentieth of `check`, and finds none.
-    gc.set_threshold(100_000)
+    if not os.environ.get("GROUNDPLAN_PLAIN_IMPORTS"):  # which is to show Python and jsii as they come
+        # A short program that keeps nearly all it makes: looking for garbage costs a twentieth of `check`.
+        gc.set_threshold(100_000)
     try:
         program()
     except ProfileError as error:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groundplan.catalog import Machine, shipped
+from groundplan.catalog import Machine, load_catalog
 from groundplan.review import values
 from groundplan.review.model import Resource, Resources
 
@@ -116,8 +116,12 @@ def pool(resource: Resource) -> Pool:
             given = values.number(resource.get("initial_node_count")) or 0
         least = most = zones * given
     accelerators = resource.blocks("node_config.guest_accelerator")
-    kind = values.text(accelerators[0], "type") if accelerators else known.gpu.accelerator if known and known.gpu else ""
-    each = sum(values.number(a.get("count")) or 0 for a in accelerators) or (known.gpu.count if known and known.gpu else 0)
+    kind = (
+        values.text(accelerators[0], "type") if accelerators else known.gpu.accelerator if known and known.gpu else ""
+    )
+    each = sum(values.number(a.get("count")) or 0 for a in accelerators) or (
+        known.gpu.count if known and known.gpu else 0
+    )
     return Pool(
         resource,
         machine_type,
@@ -136,7 +140,7 @@ def machine(name: str) -> Machine | None:
 
 @functools.cache
 def _machine(name: str) -> Machine | None:
-    return shipped().machines.get(name)
+    return load_catalog().machines.get(name)
 
 
 def _reservation(resource: Resource) -> str:
@@ -198,7 +202,7 @@ def _ranges(old: Resources, new: Resources) -> Iterator[RangeUse]:
 
 def _sizes(resources: Resources) -> dict[str, tuple[str, int]]:
     """Name of a range -> the range and its usable addresses."""
-    found = {}
+    found: dict[str, tuple[str, int]] = {}
     for each in resources.of("google_compute_subnetwork"):
         found |= _size(each.name, each.text("ip_cidr_range"), _KEPT)
         for second in each.blocks("secondary_ip_range"):

@@ -94,13 +94,22 @@ def differences(change: Change) -> list[Difference]:
     found: dict[str, Difference] = {}
     for path, old, new in _walk(change.before, change.after, change.unknown, ()):
         hidden = _marked(change.secret_before, path) or _marked(change.secret_after, path)
-        if new is UNKNOWN and (change.action is Action.REPLACE or path[0] in _COMPUTED):
-            if not _forces(path, forced):
-                continue
+        filled_in = change.action is Action.REPLACE or path[0] in _COMPUTED
+        if new is UNKNOWN and filled_in and not _forces(path, forced):
+            continue
         for each in _present(change, path, old, new, hidden):
             forces = _forces(path, forced)
             found.setdefault(each.path + each.old, Difference(each.path, each.old, each.new, forces))
     return sorted(found.values(), key=lambda each: not each.forces)
+
+
+def shortened(difference: Difference) -> str:
+    """A difference for a sentence: of two links that differ in their last part, that part alone."""
+    old, new = difference.old, difference.new
+    head, slash, _ = old.rpartition("/")
+    if slash and new.startswith(head + "/") and old.startswith('"') and new.count("/") == old.count("/"):
+        old, new = f'"{old[len(head) + 1 :]}', f'"{new[len(head) + 1 :]}'
+    return str(Difference(difference.path, old, new))
 
 
 #: Filled in by the provider at every apply; their being unknown says nothing.
@@ -116,9 +125,7 @@ def _present(change: Change, path: Path, old: Any, new: Any, hidden: bool) -> It
             last = where.rpartition(".")[2]
             yield Difference(plain(where), show(was, last), show(becomes, last))
     else:
-        yield Difference(
-            plain(values.dotted(path)), show(old, name), UNKNOWN if new is UNKNOWN else show(new, name)
-        )
+        yield Difference(plain(values.dotted(path)), show(old, name), UNKNOWN if new is UNKNOWN else show(new, name))
 
 
 def _walk(old: Any, new: Any, unknown: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:

@@ -13,11 +13,13 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from groundplan.findings import Finding, Severity
+from groundplan.review import display
 
 
 class Category(StrEnum):
     """What kind of trouble a notice is; `--fail-on` takes these words. The order is that of reports."""
 
+    DATA = "data"
     REPLACE = "replace"
     DESTROY = "destroy"
     SECRET = "secret"
@@ -93,16 +95,17 @@ class PlanRule:
         return " ".join(self.documentation.partition("\n\n")[0].split())
 
     def notices(self, subject: Any) -> Iterator[Notice]:
+        """What the check says, masked: names and values in it come from the input."""
         for breach in self.check(subject):
             yield Notice(
                 self.slug,
                 breach.severity or self.severity,
                 breach.category or self.category,
                 breach.stack,
-                breach.address,
-                breach.message,
-                breach.consequence,
-                breach.hint,
+                display.plain(breach.address),
+                display.plain(breach.message),
+                display.plain(breach.consequence),
+                display.plain(breach.hint),
             )
 
 
@@ -110,9 +113,7 @@ class PlanRule:
 PLAN_RULES: dict[str, PlanRule] = {}
 
 
-def plan_rule(
-    slug: str, severity: Severity, category: Category, on: Subject = "changes"
-) -> Callable[[Check], Check]:
+def plan_rule(slug: str, severity: Severity, category: Category, on: Subject = "changes") -> Callable[[Check], Check]:
     """Register one of groundplan's own rules of plans. A slug that `check` has too means the same there."""
 
     def register(check: Check) -> Check:

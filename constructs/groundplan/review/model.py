@@ -83,6 +83,7 @@ class Resource:
     type: str
     values: dict[str, Any]
     unknown: Any = None
+    refers: frozenset[str] = frozenset()
 
     def get(self, path: str, default: Any = None) -> Any:
         """The value at a dotted path (first element of each block)."""
@@ -169,7 +170,7 @@ def after(plans: Sequence[Plan]) -> Resources:
     """What will stand when all plans are applied."""
     return Resources(
         [
-            Resource(each.stack, each.address, each.type, each.after, each.unknown)
+            Resource(each.stack, each.address, each.type, each.after, each.unknown, each.refers)
             for plan in plans
             for each in plan.changes
             if each.after or each.action is Action.CREATE
@@ -178,4 +179,4 @@ def after(plans: Sequence[Plan]) -> Resources:
 
 
 def _old(change: Change) -> Resource:
-    return Resource(change.stack, change.address, change.type, change.before)
+    return Resource(change.stack, change.address, change.type, change.before, refers=change.refers)

@@ -105,9 +105,7 @@ def _recognise(file: Path, document: dict[str, Any]) -> None:
 
 def _what_else(document: dict[str, Any]) -> str:
     if isinstance(document.get("data"), dict):
-        return (
-            "is an answer of the Terraform Cloud API about a run or plan, not the plan; get .../plans/ID/json-output"
-        )
+        return "is an answer of the Terraform Cloud API about a run or plan, not the plan; get .../plans/ID/json-output"
     if "values" in document or ("format_version" in document and "terraform_version" in document):
         return f"is a state as `terraform show -json` prints it without a plan file; {_MAKE}"
     if "provider_schemas" in document:

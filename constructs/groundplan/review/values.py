@@ -117,5 +117,5 @@ def at(value: Any, path: Path) -> Any:
 
 
 def dotted(path: Path) -> str:
-    """``("node_config", 0, "machine_type")`` -> ``node_config.machine_type``: positions of single blocks say nothing."""
+    """``("node_config", 0, "machine_type")`` -> ``node_config.machine_type``: most positions say nothing."""
     return ".".join(str(step) for step in path if not isinstance(step, int)) or str(path[0] if path else "")
