@@ -80,6 +80,11 @@ def _ray(manifest: dict[str, Any]) -> RayWork:
     return RayWork(str(manifest["kind"]), values.text(manifest, "metadata.name"), workers, gpus, image)
 
 
+def same_content(old: str, new: str) -> bool:
+    """Whether two values texts differ in notation alone (quotes, order of keys): then no object changes."""
+    return parse(old) is not None and parse(old) == parse(new)
+
+
 def differences(old: str, new: str) -> Iterator[tuple[str, Any, Any]]:
     """What changes between two values texts: dotted path, old, new; texts of many lines line by line.
 

@@ -7,11 +7,12 @@ A value that Terraform marks as sensitive is never shown, in no format; any othe
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from groundplan.review import charts, values
+from groundplan.review.marks import any_mark
 from groundplan.review.model import Action, Change
 from groundplan.review.values import Path
 from groundplan.secrets import is_secret_name, mask_secrets
@@ -78,6 +79,14 @@ def plain(text: str) -> str:
     return printable(mask_secrets(text))
 
 
+def without(text: str, hidden: Sequence[str]) -> str:
+    """`text` with each of the sensitive texts in it replaced."""
+    for each in hidden:
+        if each in text:
+            text = text.replace(each, HIDDEN)
+    return text
+
+
 def cut(text: str, width: int = WIDTH) -> str:
     """`text` in at most `width` characters."""
     return text if len(text) <= width else text[: width - 1] + "…"
@@ -121,6 +130,8 @@ def _present(change: Change, path: Path, old: Any, new: Any, hidden: bool) -> It
     if hidden:
         yield Difference(values.dotted(path), HIDDEN, HIDDEN)
     elif change.type == "helm_release" and path[0] == "values" and isinstance(old, str) and isinstance(new, str):
+        if charts.same_content(old, new):
+            yield Difference("values", "as before", "the same content, written differently")
         for where, was, becomes in charts.differences(old, new):
             last = where.rpartition(".")[2]
             yield Difference(plain(where), show(was, last), show(becomes, last))
@@ -185,17 +196,11 @@ def _marked(marks: Any, path: Path) -> bool:
             marks = marks.get(step)
         elif isinstance(marks, list):
             if not isinstance(step, int) or not -1 < step < len(marks):
-                return any(_any_mark(each) for each in marks)
+                return any(any_mark(each) for each in marks)
             marks = marks[step]
         else:
             return False
-    return _any_mark(marks)
-
-
-def _any_mark(marks: Any) -> bool:
-    if isinstance(marks, dict):
-        return any(_any_mark(each) for each in marks.values())
-    return any(_any_mark(each) for each in marks) if isinstance(marks, list) else marks is True
+    return any_mark(marks)
 
 
 def count(amount: int, one: str, many: str = "") -> str:

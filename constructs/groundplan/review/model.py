@@ -139,9 +139,10 @@ class Resources(Sequence[Resource]):
 class Plan:
     """One Terraform root: a plan, or the difference between two configurations of it.
 
-    `files` say where it came from, `digest` is the SHA-256 of the input, `providers` are version constraints by full
+    `file` says where it came from, `digest` is the SHA-256 of the input, `providers` are version constraints by full
     name, `charts` Helm charts as ``(release, chart, version)``. `outputs` are (name, before, after) of changed ones
-    that are not sensitive. `identical`: both configurations have the same bytes.
+    that are not sensitive; `hidden` the texts that are, which no report may show. `identical`: both configurations have
+    the same bytes.
     """
 
     stack: str
@@ -154,11 +155,18 @@ class Plan:
     variables: tuple[tuple[str, Any], ...] = ()
     outputs: tuple[tuple[str, Any, Any], ...] = ()
     drift: tuple[str, ...] = ()
+    hidden: frozenset[str] = frozenset()
     simulated: bool = False
     errored: bool = False
     complete: bool = True
     identical: bool = False
     configuration: bool = False
+
+
+def hidden(plans: Sequence[Plan]) -> tuple[str, ...]:
+    """Every text that must not be shown, the longest first."""
+    found = {text for plan in plans for text in plan.hidden}
+    return tuple(sorted(found, key=lambda text: (-len(text), text)))
 
 
 def before(plans: Sequence[Plan]) -> Resources:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from groundplan.findings import GroundplanError
-from groundplan.review import values
+from groundplan.review import marks, values
 from groundplan.review.model import Action, Change, Plan
 
 _MAKE = "make one with `terraform show -json PLANFILE > plan.json`"
@@ -132,6 +132,8 @@ def plan_of(document: dict[str, Any], stack: str, file: str = "", digest: str = 
         if change:
             changes.append(change)
     changes.sort(key=lambda each: each.address)
+    hidden = frozenset(text for each in changes for text in marks.hidden(each))
+    changes = [marks.without_hidden_values(each) for each in changes]
     return Plan(
         stack=stack,
         changes=tuple(changes),
@@ -143,6 +145,7 @@ def plan_of(document: dict[str, Any], stack: str, file: str = "", digest: str = 
         variables=_variables(document),
         outputs=_outputs(document.get("output_changes")),
         drift=_drift(document.get("resource_drift")),
+        hidden=hidden,
         simulated=document.get("simulated") is True,
         errored=document.get("errored") is True,
         complete=document.get("complete") is not False,

@@ -1,0 +1,197 @@
+"""``groundplan diff``: two outputs without state, or a profile at two git revisions."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from groundplan.review.command import diff
+from groundplan.review.forcing import compare, forces
+from groundplan.review.model import Action
+from review.sites import BASE, EDITS
+
+
+def said(*arguments: str) -> dict[str, Any]:
+    result = CliRunner().invoke(diff, [*arguments, "--format", "json"])
+    assert result.exit_code == 0, result.stderr or result.exception
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def actions(found: dict[str, Any]) -> dict[str, str]:
+    return {each["address"]: each["action"] for stack in found["stacks"] for each in stack["changes"]}
+
+
+#: Case -> what changes; kept apart from the plans of the rehearsal, which need Terraform.
+EXPECTED: dict[str, dict[str, str]] = {
+    "driver": {"google_container_node_pool.pool-a4-highgpu-8g": "replace"},
+    "scale": {"google_container_node_pool.pool-a4-highgpu-8g": "update"},
+    "unprotected": {"google_container_cluster.cluster": "update"},
+    "lustre-grow": {
+        "google_lustre_instance.lustre": "update",
+        "kubernetes_persistent_volume_v1.lustre-volume": "update",
+    },
+    "kuberay": {"helm_release.kuberay": "update"},
+    "job": {"helm_release.job": "update"},
+    "zone": {
+        "google_lustre_instance.lustre": "replace",
+        "google_container_node_pool.cpu-pool": "update",
+        "google_compute_network.rdma": "replace",
+        **{f"google_compute_subnetwork.rdma-subnetwork-{n}": "replace" for n in range(8)},
+        "google_container_node_pool.pool-a4-highgpu-8g": "replace",
+        "terraform_data.shape-a4-highgpu-8g": "replace",
+        "kubernetes_persistent_volume_v1.lustre-volume": "replace",
+        "kubernetes_persistent_volume_claim_v1.lustre-claim": "replace",
+    },
+}
+
+
+@pytest.mark.parametrize("case", EXPECTED)
+def test_what_a_change_of_the_profile_does(outputs: dict[str, Path], case: str) -> None:
+    assert actions(said(str(outputs["base"]), str(outputs[case]))) == EXPECTED[case]
+
+
+def test_stacks_that_stay_as_they_are_are_named(outputs: dict[str, Path]) -> None:
+    found = said(str(outputs["base"]), str(outputs["driver"]))
+    same = {stack["stack"] for stack in found["stacks"] if stack["byte_identical"]}
+    assert same == {"rl-network", "rl-storage", "rl-cluster", "rl-platform", "rl-workload"}
+    text = CliRunner().invoke(diff, [str(outputs["base"]), str(outputs["driver"])]).stdout
+    assert "rl-network: byte-identical" in text
+    assert "without state" in text.splitlines()[0]
+
+
+def test_the_driver_change_of_sixteen_nodes_needs_consent(outputs: dict[str, Path], tmp_path: Path) -> None:
+    """C11: the report line, and an exit code for CI."""
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    wide = BASE.replace("nodes: 2,", "nodes: 16,")
+    old.write_text(wide)
+    new.write_text(wide.replace(*EDITS["driver"]))
+    result = CliRunner().invoke(diff, [str(old), str(new), "--fail-on", "replace"])
+    assert result.exit_code == 1
+    first = "\n".join(result.stdout.splitlines()[:3])
+    for words in ("GPU pool a4-highgpu-8g is replaced", "gpu_driver_version", "16 nodes with 128 B200 GPUs"):
+        assert words in first
+
+
+def test_kuberay_from_152_to_162_asks_for_its_crds(tmp_path: Path) -> None:
+    """C07: both versions and the step."""
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(BASE.replace("version: 1.6.2", "version: 1.5.2"))
+    new.write_text(BASE)
+    found = said(str(old), str(new))["findings"]
+    (finding,) = [each for each in found if each["rule"] == "crd-upgrade"]
+    assert "from 1.5.2 to 1.6.2" in finding["message"]
+    assert "--version 1.6.2" in finding["hint"]
+    assert "--server-side" in finding["hint"]
+
+
+def test_another_machine_type_is_another_pool(tmp_path: Path) -> None:
+    """C13: never an update in place."""
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(BASE)
+    new.write_text(BASE.replace("machine_type: a4-highgpu-8g", "machine_type: a3-ultragpu-8g"))
+    found = said(str(old), str(new))
+    pools = {a: what for a, what in actions(found).items() if a.startswith("google_container_node_pool.")}
+    assert pools == {
+        "google_container_node_pool.pool-a4-highgpu-8g": "destroy",
+        "google_container_node_pool.pool-a3-ultragpu-8g": "create",
+    }
+    assert found["verdict"] == "dangerous"
+
+
+def test_a_stack_that_is_gone(outputs: dict[str, Path], tmp_path: Path) -> None:
+    shutil.copytree(outputs["base"], tmp_path / "new")
+    shutil.rmtree(tmp_path / "new" / "stacks" / "rl-storage")
+    result = CliRunner().invoke(diff, [str(outputs["base"]), str(tmp_path / "new")])
+    assert "Lustre instance rl-lustre is destroyed: its whole stack is gone" in result.stdout.splitlines()[1]
+
+
+def test_two_revisions_of_a_profile(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *arguments], check=True, capture_output=True)
+
+    (tmp_path / "profiles").mkdir()
+    profile = tmp_path / "profiles" / "site.yaml"
+    profile.write_text(BASE)
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    profile.write_text(BASE.replace(*EDITS["scale"]))
+    git("commit", "-qam", "two")
+    found = said(str(profile), "--revisions", "HEAD~1", "HEAD")
+    assert actions(found) == EXPECTED["scale"]
+    assert found["made_from"]["compared"] == f"{profile}@HEAD~1 with {profile}@HEAD"
+    wrong = CliRunner().invoke(diff, [str(profile), "--revisions", "nowhere", "HEAD"])
+    assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
+    assert "nowhere" in wrong.stderr
+
+
+def test_the_same_twice_is_safe_and_says_nothing_changes(outputs: dict[str, Path]) -> None:
+    result = CliRunner().invoke(diff, [str(outputs["base"]), str(outputs["base"])])
+    assert result.stdout.splitlines()[:2] == [
+        "SAFE: 47 unchanged in 6 stacks (two outputs compared, without state)",
+        "Nothing changes.",
+    ]
+
+
+def test_a_block_forces_by_number_and_a_map_by_anything() -> None:
+    pool = "google_container_node_pool"
+    assert forces(pool, ("node_config", 0, "guest_accelerator", 0, "count"))
+    assert not forces(pool, ("node_config", 0, "machine_type"))
+    assert forces(pool, ("node_config", "metadata", "a"), {"node_config": {"metadata": {"a": "1"}}})
+    assert not forces(pool, ("node_config", 0, "resource_labels", "a"))
+
+
+def network(**changed: Any) -> dict[str, Any]:
+    return {
+        "google_compute_network": {"n": {"name": "n", **changed}},
+        "google_compute_subnetwork": {"s": {"name": "s", "network": "${google_compute_network.n.id}"}},
+        "google_compute_firewall": {"f": {"name": "f", "network": "${google_compute_network.n.name}"}},
+    }
+
+
+def found(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Action]:
+    return {each.address: each.action for each in compare("s", old, new) if each.action is not Action.NONE}
+
+
+def test_what_hangs_on_an_id_follows_and_what_hangs_on_a_name_does_not() -> None:
+    new = network(network_profile="p")
+    assert found(network(), new) == {
+        "google_compute_network.n": Action.REPLACE,
+        "google_compute_subnetwork.s": Action.REPLACE,
+    }
+
+
+def test_comments_defaults_and_ignored_arguments_change_nothing() -> None:
+    old = {"google_compute_firewall": {"f": {"name": "f", "//": {"path": "x"}}}}
+    new = {"google_compute_firewall": {"f": {"name": "f", "priority": 1000, "depends_on": ["a_b.c"]}}}
+    assert found(old, new) == {}
+    cluster = {"name": "c", "lifecycle": {"ignore_changes": ["node_config"]}}
+    old = {"google_container_cluster": {"c": {**cluster, "node_config": {"a": 1}}}}
+    new = {"google_container_cluster": {"c": {**cluster, "node_config": {"a": 2}}}}
+    assert found(old, new) == {}
+
+
+def test_prevent_destroy_that_is_taken_away_is_seen() -> None:
+    from groundplan.review.assess import Provenance, assess
+    from groundplan.review.model import Plan
+
+    old = {"google_storage_bucket": {"b": {"name": "b", "lifecycle": {"prevent_destroy": True}}}}
+    new = {"google_storage_bucket": {"b": {"name": "b"}}}
+    plan = Plan("s", tuple(compare("s", old, new)), configuration=True)
+    (notice,) = assess([plan], provenance=Provenance("0")).counting
+    assert (notice.rule, "prevent_destroy" in notice.message) == ("protection-removed", True)
+
+
+def test_not_an_output(tmp_path: Path) -> None:
+    (tmp_path / "stacks" / "a").mkdir(parents=True)
+    (tmp_path / "stacks" / "a" / "cdk.tf.json").write_text("{")
+    result = CliRunner().invoke(diff, [str(tmp_path), str(tmp_path)])
+    assert (result.exit_code, "is not JSON" in result.stderr) == (2, True)
