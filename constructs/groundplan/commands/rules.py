@@ -9,6 +9,7 @@ import click
 
 import groundplan.checks  # noqa: F401  (registers the rules)
 from groundplan.findings import RULES, Rule
+from groundplan.review.assess import PLAN_RULES
 from groundplan.site import STACKS
 
 
@@ -67,7 +68,10 @@ def rules(format_: str, markdown: bool) -> None:
             click.echo(click.style(topic, bold=True))
             for entry in entries:
                 click.echo(f"  {entry.slug:{width}}  {entry.severity:7}  {entry.summary}")
-        click.echo(f"\n{len(RULES)} rules; `groundplan explain RULE` says why, with the source and the mend")
+        click.echo(click.style("plans", bold=True) + " (`groundplan review` and `diff`)")
+        for plan_entry in PLAN_RULES.values():
+            click.echo(f"  {plan_entry.slug:{width}}  {plan_entry.severity:7}  {plan_entry.summary}")
+        click.echo(f"\n{len(RULES)} rules of profiles, {len(PLAN_RULES)} of plans; `groundplan explain RULE` says why")
 
 
 @click.command()
@@ -75,8 +79,13 @@ def rules(format_: str, markdown: bool) -> None:
 def explain(rule: str) -> None:
     """Say what RULE checks, why, by which source, and how to mend what it finds."""
     entry = RULES.get(rule)
+    of_plan = PLAN_RULES.get(rule)
+    if entry is None and of_plan is not None:
+        click.echo(f"{click.style(of_plan.slug, bold=True)} ({of_plan.severity}, plans)\n")
+        click.echo(of_plan.documentation)
+        return
     if entry is None:
-        near = difflib.get_close_matches(rule, RULES, n=1, cutoff=0.4)
+        near = difflib.get_close_matches(rule, [*RULES, *PLAN_RULES], n=1, cutoff=0.4)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise click.UsageError(f"there is no rule {rule}{hint} `groundplan rules` lists them")
     click.echo(f"{click.style(entry.slug, bold=True)} ({entry.severity}, {entry.topic})\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
+from importlib import import_module
 
 from groundplan.findings import RULES, Problem, rule
 from groundplan.secrets import mask_secrets
@@ -17,11 +18,14 @@ def ignore_unknown(site: Site) -> Iterator[Problem]:
     A misspelt rule would be believed ignored, and a rule that was renamed would come back unseen. What makes a profile
     unreadable (unknown keys, wrong types, literal secrets) is no rule and cannot be ignored.
 
-    Mend: a rule of `groundplan rules`.
+    Mend: a rule of `groundplan rules`, of profiles or of plans.
     """
+    unknown = [entry.rule for entry in site.profile.ignore if entry.rule not in RULES]
+    # Rules of plans stand in the review, above this module; they are looked up by name, and only when one is named.
+    of_plans = import_module("groundplan.review.assess").PLAN_RULES if unknown else {}
     for index, entry in enumerate(site.profile.ignore):
-        if entry.rule not in RULES or entry.rule == "ignore-unknown":
-            near = difflib.get_close_matches(entry.rule, RULES, n=1, cutoff=0.5)
+        if entry.rule not in {**RULES, **of_plans} or entry.rule == "ignore-unknown":
+            near = difflib.get_close_matches(entry.rule, [*RULES, *of_plans], n=1, cutoff=0.5)
             hint = f"did you mean `{near[0]}`?" if near else "`groundplan rules` lists them"
             yield Problem(
                 ("ignore", index, "rule"),
