@@ -118,6 +118,24 @@ def test_a_wrong_catalog_file_is_a_finding_of_the_profile(tmp_path: Path) -> Non
     assert (finding.rule, finding.location.line if finding.location else 0) == ("catalog-file", 5)
 
 
+@pytest.mark.parametrize(
+    "text", ["machines: {}\n# hf_" + "k4" * 17 + "\n", 'machines: {}\nsource: "hf\\x5f' + "k4" * 17 + '"\n']
+)
+def test_a_secret_in_a_catalog_file_is_refused_and_never_echoed(tmp_path: Path, text: str) -> None:
+    own(tmp_path, text)
+    profile = tmp_path / "p.yaml"
+    profile.write_text(text_of({"catalog": ["mine.yaml"]}))
+    (finding,) = check_file(profile).findings
+    assert finding.rule == "catalog-file"
+    assert "mine.yaml" in finding.message
+    assert ("line 2" in finding.message) is ("#" in text)
+    assert "k4k4" not in finding.message + finding.hint
+
+
+def test_a_commit_in_a_catalog_file_is_no_secret(tmp_path: Path) -> None:
+    load_catalog((own(tmp_path, "source: repo at " + "0123456789abcdef" * 2 + "01234567\nmachines: {}\n"),))
+
+
 def test_the_command_prints_a_section_with_source_and_date() -> None:
     output = CliRunner().invoke(cli, ["catalog", "tiers"]).output
     assert "500" in output

@@ -69,7 +69,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("C37", EXISTING_DEFAULT, "network-default", "pods_range"),
     ("C39", {"region": "us-east4"}, "zone-region", "us-central1"),
     ("C40", {"storage.lustre.network": "gvnic"}, "unknown-key", "network"),
-    ("C41", {"cluster.version": "1.32"}, "lustre-port", "legacy_port: true"),
+    ("C41", {"cluster.version": "1.33.2-gke.4000000"}, "lustre-port", "legacy_port: true"),
     ("C41", {"cluster.version": "1.35", "storage.lustre.legacy_port": True}, "lustre-port", "leave it out"),
     ("C48", {"workload.name": "j" * 48}, "job-name", ""),
     ("C48", {"workload.name": "1job"}, "wrong-value", "starting with a letter"),

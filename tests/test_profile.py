@@ -10,13 +10,17 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from groundplan.cli import cli
 from groundplan.commands.reference import reference_text
 from groundplan.commands.schema import profile_schema, schema_text
 from groundplan.findings import Finding, ProfileError
 from groundplan.profile import parse_profile
+from groundplan.secrets import find_secrets, is_secret_name, looks_secret
 from sites import ROOT, SHIPPED, SMALL
 
+COMMIT = "0123456789abcdef" * 2 + "01234567"
 TOKEN = "hf_" + "k4" * 17
 
 
@@ -52,18 +56,78 @@ def only(text: str) -> Finding:
             "correct",
         ),
         (SMALL + 'gpu: {pools: [{nodes: "2"}]}\n', "wrong-type", (4, 23), "whole number", "take the quotes off"),
-        (SMALL + "gpu: {pools: [{nodes: -1}]}\n", "wrong-value", (4, 23), "at least 0", "limit"),
+        (SMALL + "gpu: {pools: [{nodes: -1}]}\n", "wrong-value", (4, 23), "at least 0", "use 0 or more"),
         (SMALL + "cluster: {release_channel: regular}\n", "wrong-value", (4, 28), "one of RAPID", "mean `REGULAR`"),
         (SMALL + "cluster: {version: 1.30}\n", "wrong-value", (4, 20), "quotes", ""),
-        (SMALL + "network: {primary: {pods: 10.4.0.1/14}}\n", "wrong-value", (4, 27), "10.4.0.0/14", ""),
+        (
+            SMALL + "gpu: {pools: [{nodes: 12345678901234567890123456}]}\n",
+            "wrong-value",
+            (4, 23),
+            "at most 15000",
+            "use 15000 or less",
+        ),
+        (
+            SMALL + 'gpu: {pools: [{nodes: "12345678901234567890123456"}]}\n',
+            "wrong-type",
+            (4, 23),
+            "whole number",
+            "no key takes one so long",
+        ),
+        (
+            SMALL + "network: {primary: {nat: {min_ports_per_vm: 64513}}}\n",
+            "wrong-value",
+            (4, 45),
+            "at most 64512",
+            "use 64512 or less",
+        ),
+        (
+            SMALL + "gpu: {pools: [{labels: {a..b/c: x}}]}\n",
+            "wrong-value",
+            (4, 33),
+            "a Kubernetes label key",
+            "prefix",
+        ),
+        (SMALL + "workload: {release: 0.6.0}\n", "wrong-value", (4, 21), "release tag", "^use v0.6.0$"),
+        (SMALL + "workload: {release: 0.6}\n", "wrong-type", (4, 21), "must be text", "^use v0.6.0$"),
+        (SMALL + "platform: {kueue: {version: v0.19.2}}\n", "wrong-value", (4, 29), "leading v", "^use 0.19.2$"),
+        (SMALL + "region: us-central1-b\n", "wrong-value", (4, 9), "a region", "leave the letter off: us-central1$"),
+        (SMALL + "labels: {project: 12}\n", "wrong-type", (4, 19), "must be text", "quotes"),
+        (
+            SMALL.replace("my-reservation", "projects/p/reservations/r"),
+            "wrong-value",
+            (3, 14),
+            "`reservation` is projects/p",
+            r"mapping: \{project: p, name: r\}",
+        ),
+        (
+            SMALL.replace("my-reservation", "projects/p/reservations/r/reservationBlocks/b/reservationSubBlocks/s"),
+            "wrong-value",
+            (3, 14),
+            "`reservation` is projects/p",
+            r"\{project: p, name: r, block: b, sub_block: s\}",
+        ),
+        (
+            SMALL + "network: {primary: {pods: 10.4.0.1/14}}\n",
+            "wrong-value",
+            (4, 27),
+            "10.4.0.0/14",
+            "^use 10.4.0.0/14$",
+        ),
         (SMALL + "network: {primary: {pods: 10.4.0.0}}\n", "wrong-value", (4, 27), "with its prefix", ""),
-        (SMALL.replace("us-central1-b", "us-central1"), "wrong-value", (2, 7), "a zone such as", ""),
-        (SMALL.replace("my-project", "123456789"), "wrong-type", (1, 10), "must be text", "quotes"),
+        (SMALL.replace("us-central1-b", "us-central1"), "wrong-value", (2, 7), "a zone such as", "e.g. us-central1-b"),
+        (SMALL.replace("my-project", "123456789"), "wrong-type", (1, 10), "must be text", "project id"),
+        (SMALL.replace("my-project", '"123456789"'), "wrong-value", (1, 10), "a project id", "not the project number"),
         (SMALL.replace("my-reservation", "[a, b]"), "wrong-value", (3, 14), "must be one reservation", ""),
         (SMALL + "backend: {}\n", "wrong-value", (4, 10), "exactly one of `local`, `gcs` and `cloud`", ""),
         (SMALL + "secrets: {wandb: {}}\n", "wrong-value", (4, 18), "exactly one of `secret: NAME`", ""),
         (SMALL + "zone: us-east4-b\n", "duplicate-key", (4, 1), "stands twice", "keep one"),
         (SMALL + "site: *x\n", "profile-syntax", (4, 7), "not valid YAML", ""),
+        (SMALL + "site: &s x\nlabels: {a: *s}\n", "profile-syntax", (5, 13), "alias \\*s is not read$", "write"),
+        (SMALL + "a: &s [x]\nb: &t [*s, *s]\nc: [*t, *t]\n", "profile-syntax", (5, 8), "nor are 3 more", "write"),
+        (SMALL + "a: &s {}\nb:\n  <<: *s\n", "profile-syntax", (6, 3), "merge keys", "write the keys out"),
+        (SMALL + "site: a\0b\n", "profile-syntax", (4, 8), "U\\+0000 is not allowed", "remove it"),
+        (SMALL + "network:\n\tprimary: {}\n", "profile-syntax", (5, 1), "not valid YAML", "spaces, not tabs"),
+        (SMALL + "site: a: b\n", "profile-syntax", (4, 8), "not valid YAML", "colons near"),
         ("- a\n", "profile-syntax", (1, 1), "holds a list", ""),
         ("", "profile-syntax", (1, 1), "is empty", ""),
         ("a: [\n", "profile-syntax", (1, 1), "not valid YAML", ""),
@@ -126,6 +190,96 @@ def test_a_secret_literal_is_refused_and_never_echoed(text: str, tmp_path: Path)
         for secret in (TOKEN, TOKEN[3:], "hunter2", "0123456789abcdef" * 2):
             assert secret not in output
     assert list(tmp_path.iterdir()) == [file]
+
+
+HIDDEN = "hunter2-hush"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"secrets:\n  hugging_face: {HIDDEN}\n",
+        f"secrets: {{wandb: {{secret: {HIDDEN}_X}}}}\n",
+        f"secrets: {{image_pull: {HIDDEN}_X}}\n",
+        f"secrets: {{wandb: {{secret: ok, revision: {HIDDEN}}}}}\n",
+        f"secrets:\n  wandb:\n    - {HIDDEN}\n",
+        f"secrets: {{wandb: [{HIDDEN}\n",
+        f"secrets:\n  wandb: ]{HIDDEN}\n",
+        f"environment: {{HF_TOKEN: {HIDDEN}}}\n",
+        f"workload: {{environment: {{HF_TOKEN: [{HIDDEN}]}}}}\n",
+        f"workload: {{environment: {{MYPASSWORD: {HIDDEN}}}, recipe: [x]}}\n",
+        f"token: {HIDDEN}\n",
+        f"hf_token: {HIDDEN}\n",
+        f"WANDB_KEY: {HIDDEN}\n",
+        f"MYPASSWORD: |\n  {HIDDEN}\n  more\n",
+        f"site: X # HF_TOKEN={HIDDEN}\n",
+        f"site: {{HF_TOKEN: {HIDDEN}\n",
+        f'"{TOKEN[:2]}\\x5f{TOKEN[3:]}": {HIDDEN}\n',
+    ],
+)
+def test_what_is_named_like_a_secret_is_never_shown(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(SMALL + text)
+    for form in ("text", "json", "github", "sarif"):
+        done = CliRunner().invoke(cli, ["check", str(file), "--format", form])
+        assert done.exit_code == 1
+        assert "p.yaml" in done.output
+        assert "hunter2" not in done.output
+        assert TOKEN[3:] not in done.output
+
+
+def test_a_line_without_a_secret_is_still_shown() -> None:
+    finding = only(SMALL + "secrets: {wandb: {secret: ok}}\nsite: X\n")
+    assert finding.location is not None
+    assert finding.location.text == "site: X"
+
+
+def test_a_secret_in_a_key_is_refused_whatever_its_escapes() -> None:
+    finding = only(SMALL + f'"{TOKEN[:2]}\\x5f{TOKEN[3:]}": 1\n')
+    assert finding.rule == "secret-literal"
+    assert finding.location is not None
+    assert (finding.location.line, finding.location.text) == (4, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        *((name, True) for name in ("HF_TOKEN", "hf_token", "hftoken", "token", "WANDB_KEY", "WANDBKEY", "MYPASSWORD")),
+        *((name, True) for name in ("wandb_key", "api_key", "apiKey", "dbpasswd", "MYCREDENTIALS", "logger.api_key")),
+        *((name, False) for name in ("key", "KEY", "monkey", "MONKEY", "input_key", "sort_key", "SSH_PUBLIC_KEY")),
+        *((name, False) for name in ("max_tokens", "secrets", "tokenizer", "keys", "secretary", "image_pull")),
+    ],
+)
+def test_names_of_secrets(name: str, secret: bool) -> None:
+    assert is_secret_name(name) is secret
+
+
+@pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        (f"labels: {{commit: {COMMIT}}}", False),
+        (f"# made from {COMMIT}", False),
+        (f"wandb: {COMMIT}", True),
+        (f"# my Token: {COMMIT}", True),
+        ("# sk-llama-70b-training-run-with-two-nodes", False),
+        ("# sk-learn-and-PyTorch-training-run", False),
+        ("# sk-ant-abcdefghijklmnopqrstu", True),
+        ("# sk-proj-abcdefghijklmnopqrstu", True),
+        ("# sk-Abcdefgh1jklmnopqrstuvwx", True),
+        ("# sk-" + "0a" * 16, True),
+    ],
+)
+def test_git_commits_and_words_are_no_keys(line: str, secret: bool) -> None:
+    assert bool(find_secrets(line)) is secret
+    assert looks_secret(line) is secret
+    if secret:
+        assert only(SMALL + line + "\n").rule == "secret-literal"
+    else:
+        parse_profile(SMALL + line + "\n")
+
+
+def test_an_old_wandb_key_on_the_line_below_its_name_is_one() -> None:
+    assert only(SMALL + f"workload:\n  overrides:\n    api_key:\n      {COMMIT}\n").rule == "secret-literal"
 
 
 def test_a_commit_hash_in_a_digest_is_no_secret() -> None:

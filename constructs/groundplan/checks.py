@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -12,6 +13,7 @@ from pathlib import Path
 from groundplan.findings import RULES, Finding, GroundplanError, ProfileError, Severity
 from groundplan.fleet import Member, fleet_problems
 from groundplan.profile import Profile, load_profile
+from groundplan.secrets import MASK, is_secret_path
 from groundplan.site import Site, resolve
 from groundplan.source import Source
 
@@ -35,6 +37,9 @@ RULE_MODULES = (
     "groundplan.rules.ignores",
     "groundplan.fleet",
 )
+
+#: Letters of the shortest value that is masked as a secret; a shorter one would mask words of the message.
+_SHORTEST = 4
 
 for _module in RULE_MODULES:
     importlib.import_module(_module)
@@ -72,10 +77,25 @@ def settle(finding: Finding, site: Site, source: Source | None) -> Finding:
     reason = next((entry.reason for entry in site.profile.ignore if entry.rule == finding.rule), "")
     if finding.rule == "ignore-unknown":
         reason = ""
+    if source and is_secret_path(finding.path):
+        finding = _without_value(finding, source)
     location = source.locate(finding.path) if source else None
     if location and source and finding.path[:1] not in source.keys:  # nothing of it is written: no line to show
         location = dataclasses.replace(location, text="")
     return dataclasses.replace(finding, location=location, ignored=reason)
+
+
+def _without_value(finding: Finding, source: Source) -> Finding:
+    """A finding on something secret, should its rule quote the value."""
+    value: object = source.data
+    for part in finding.path:
+        if isinstance(value, dict | list) and (part in value if isinstance(value, dict) else True):
+            value = value[part]  # type: ignore[index]
+    if not isinstance(value, str) or len(value) < _SHORTEST:
+        return finding
+    quoted = re.compile(rf"(?<![\w-]){re.escape(value)}(?![\w-])")
+    message, hint = quoted.sub(MASK, finding.message), quoted.sub(MASK, finding.hint)
+    return dataclasses.replace(finding, message=message, hint=hint)
 
 
 def in_order(findings: list[Finding]) -> list[Finding]:

@@ -98,8 +98,9 @@ LabelValue = Annotated[
 KubernetesLabelKey = Annotated[
     str,
     Matching(
-        r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-._A-Za-z0-9]{0,61}[A-Za-z0-9])?",
-        "a Kubernetes label key: an optional prefix and /, then 1 to 63 letters, digits, -, _ and .",
+        r"(?:(?=[^/]{1,253}/)[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)*/)?"
+        r"[A-Za-z0-9](?:[-._A-Za-z0-9]{0,61}[A-Za-z0-9])?",
+        "a Kubernetes label key: an optional prefix (a domain name) and /, then 1 to 63 letters, digits, -, _ and .",
     ),
 ]
 KubernetesLabelValue = Annotated[

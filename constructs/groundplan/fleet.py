@@ -7,7 +7,7 @@ so that hundreds of profiles are checked in a second.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundplan.findings import RULES, Problem, ProfilePath, Rule, Severity, dotted, rule
 from groundplan.gpu.plan import PoolPlan
@@ -34,11 +34,47 @@ Fleet = Sequence[Member]
 
 
 def fleet_problems(fleet: Fleet) -> Iterator[tuple[Rule, Problem]]:
-    """What every fleet rule says."""
+    """What every fleet rule says; of a site that is given twice, only that."""
+    twins = _twins(fleet)
+    once = [number for number in range(len(fleet)) if number not in twins]
+    apart = [fleet[number] for number in once]
     for entry in RULES.values():
-        if entry.subject == "fleet":
-            for problem in entry.check(fleet):
-                yield entry, problem
+        if entry.slug == "fleet-twice":
+            yield from ((entry, problem) for problem in entry.check(fleet))
+        elif entry.subject == "fleet":
+            for problem in entry.check(apart):
+                yield entry, replace(problem, member=once[problem.member])
+
+
+def _twins(fleet: Fleet) -> dict[int, int]:
+    """The members that are a site met before, and which."""
+    first: dict[tuple[str, str, str], list[int]] = {}
+    found: dict[int, int] = {}
+    for number, member in enumerate(fleet):
+        alike = first.setdefault((member.site.name, member.site.project, member.site.zone), [])
+        twin = next((n for n in alike if fleet[n].site.profile == member.site.profile), None)
+        if twin is None:
+            alike.append(number)
+        else:
+            found[number] = twin
+    return found
+
+
+@rule("fleet-twice", subject="fleet")
+def fleet_twice(fleet: Fleet) -> Iterator[Problem]:
+    """The same site is given twice: one file by two names, or a copy that nothing was changed in.
+
+    Every name and range would clash, so that nothing else is said of the second one.
+
+    Mend: each file once; in a copy that is to be a site of its own, another `site` name and ranges of its own.
+    """
+    for number, twin in _twins(fleet).items():
+        yield Problem(
+            ("site",),
+            f"the same site twice: the profile of {fleet[twin]} says the same",
+            "give each file once; for a second site change `site` and the ranges",
+            member=number,
+        )
 
 
 @rule("fleet-name", subject="fleet")
@@ -211,8 +247,9 @@ def fleet_reservation(fleet: Fleet) -> Iterator[Problem]:
     """Pools of several sites draw on the same reservation.
 
     Whoever scales second waits for machines that the first one has. Blocks and sub-blocks of one reservation are apart,
-    a whole reservation holds them all. Where the profiles state the reservation's `count`, fixed pools that want more
-    together are refused, and those that fit pass; otherwise this is a warning.
+    a whole reservation holds them all. Where the profiles state the `count` of the part that they share, fixed pools
+    that want more of it together are refused, and those that fit pass; otherwise this is a warning. The count of a
+    block says nothing of the whole reservation.
 
     Mend: `count` on the reservation, fewer nodes, or blocks of its own for each site.
     """
@@ -242,19 +279,35 @@ def _oversubscribed(
     fleet: Fleet, number: int, whole: str, mine: list[PoolPlan], theirs: list[tuple[int, PoolPlan]]
 ) -> Iterator[Problem]:
     pools = mine + [pool for _, pool in theirs]
-    most, least = sum(pool.max_nodes for pool in pools), sum(pool.min_nodes for pool in pools)
-    counts = [pool.reservation.count for pool in pools if pool.reservation and pool.reservation.count]
-    if counts and most <= max(counts):
-        return
-    holds = f"holds {max(counts)} machines" if counts else "is used"
+    most = sum(pool.max_nodes for pool in pools)
+    path: ProfilePath = ("reservation",)
+    if mine[0].spec.reservation is not None:
+        path = ("gpu", "pools", mine[0].index, "reservation")
+    hint = "give the reservation's `count`, or a block of its own to each site"
     others = _some(sorted({str(fleet[owner]) for owner, _ in theirs}))
-    refused = counts and least > max(counts)
-    yield Problem(
-        ("reservation",) if mine[0].spec.reservation is None else ("gpu", "pools", mine[0].index, "reservation"),
-        f"the reservation {whole} {holds} by {others} too; together they want up to {most}"
-        if not counts
-        else f"the reservation {whole} {holds}; with {others} the pools want up to {most}",
-        "give the reservation's `count`, or a block of its own to each site",
-        Severity.ERROR if refused else None,
-        member=number,
-    )
+    told = enough = False
+    for part, count in _counts(pools).items():
+        ours, drawing = _beneath(part, mine), _beneath(part, pools)
+        least, greatest = sum(p.min_nodes for p in drawing), sum(p.max_nodes for p in drawing)
+        enough = enough or (len(drawing) == len(pools) and greatest <= count)
+        if greatest > count and len(drawing) > len(ours) > 0:
+            told = True
+            message = f"the reservation {part} holds {count}; with {others} the pools want up to {greatest}"
+            yield Problem(path, message, hint, Severity.ERROR if least > count else None, member=number)
+    if not told and not enough:
+        message = f"the reservation {whole} is used by {others} too; together they want up to {most}"
+        yield Problem(path, message, hint, member=number)
+
+
+def _beneath(part: str, pools: list[PoolPlan]) -> list[PoolPlan]:
+    """The pools that draw on a part of a reservation, or on a part of that."""
+    return [pool for pool in pools if (pool.reservation_path + "/").startswith(part + "/")]
+
+
+def _counts(pools: list[PoolPlan]) -> dict[str, int]:
+    """How many machines each part of a reservation holds, where a profile says so: the greatest that is said."""
+    counts: dict[str, int] = {}
+    for pool in pools:
+        if pool.reservation and pool.reservation.count:
+            counts[pool.reservation_path] = max(counts.get(pool.reservation_path, 0), pool.reservation.count)
+    return counts

@@ -7,6 +7,7 @@ with file, line, column and a near-match hint. Sections are documented in their 
 from __future__ import annotations
 
 import difflib
+import re
 import types
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -21,7 +22,7 @@ from groundplan.findings import Finding, ProfileError, ProfilePath, Severity, do
 from groundplan.gpu.spec import GpuSpec, Reservation
 from groundplan.network.spec import NetworkSpec
 from groundplan.platform.spec import PlatformSpec, SecretsSpec
-from groundplan.secrets import mask_secrets
+from groundplan.secrets import is_secret_path, mask_secrets
 from groundplan.source import Source, parse_source, read_source
 from groundplan.storage.spec import StorageSpec
 from groundplan.workload.spec import WorkloadSpec
@@ -102,6 +103,9 @@ def _without_echoes(findings: list[Finding]) -> list[Finding]:
     return [f for f in findings if f.rule != "missing-key" or f.path not in misspelt]
 
 
+#: Digits of the longest number that some key could take.
+_MOST_DIGITS = 15
+
 _WHAT = {
     "string_type": "must be text",
     "int_type": "must be a whole number",
@@ -133,15 +137,20 @@ def _finding(detail: ErrorDetails, source: Source) -> Finding:
             path,
             location=source.locate(path[:-1], key=True),
         )
+    given = detail["input"]
     if kind in _WHAT:
-        limit, rule, hint = _WHAT[kind], "wrong-type", _type_hint(kind, detail["input"])
-    elif kind == "limit":
-        limit, rule, hint = str(context["limit"]), "wrong-value", "give a value within the limit"
+        limit, rule, hint = _WHAT[kind], "wrong-type", _type_hint(kind, given)
     elif kind == "literal_error":
-        limit, rule, hint = _choices(str(context["expected"]), detail["input"])
+        limit, rule, hint = _choices(str(context["expected"]), given)
     else:
-        limit, rule, hint = _bounds(kind, context, detail["msg"]), "wrong-value", "give a value within the limit"
-    shown = _shown(detail["input"])
+        limit = str(context["limit"]) if kind == "limit" else _bounds(kind, context, detail["msg"])
+        rule, hint = "wrong-value", _limit_hint(limit)
+    if path[-2:] == ("reservation", "name") and path not in source.values:
+        path = path[:-1]  # given as a plain name
+        where = dotted(path)
+    secret = is_secret_path(path)
+    hint = (None if secret else value_hint(path, given)) or hint
+    shown = "" if secret else _shown(given)
     value = f" is {shown}" if shown else ""
     joint = " and" if value else ""
     message = f"`{where}`{value}{joint} {limit}" if where else f"the profile {limit}"
@@ -193,8 +202,68 @@ def _bounds(kind: str, context: dict[str, Any], message: str) -> str:
             return "must not be empty" if context["min_length"] == 1 else f"must have {context['min_length']} entries"
         case "string_too_short":
             return f"must have at least {context['min_length']} characters"
+        case "string_pattern_mismatch":
+            return f"must match {context['pattern']}"
         case _:
             return message[:1].lower() + message[1:]
+
+
+_HOST_BITS = re.compile(r"the range of that size is (\S+)")
+
+
+def _limit_hint(limit: str) -> str:
+    """The mend of a value beyond a limit, which names the limit or the value to give."""
+    mended = _HOST_BITS.search(limit)
+    if mended:
+        return f"use {mended[1]}"
+    what = limit.removeprefix("must be ")
+    if ": put" in what or "; give" in what:
+        return what.replace(": ", "; ").partition("; ")[2]
+    for bound, way in (("at least ", "more"), ("at most ", "less")):
+        if what.startswith(bound):
+            return f"use {what.removeprefix(bound)} or {way}"
+    if what == "must not be empty":
+        return "give at least one"
+    if what.startswith("must match "):
+        return "correct the value"
+    return f"give {what.removeprefix('must have ')}"
+
+
+_REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+")
+_RESERVATION = re.compile(
+    r"(?:projects/([^/]+)/)?(?:zones/[^/]+/)?reservations/([^/]+)"
+    r"(?:/reservationBlocks/([^/]+))?(?:/reservationSubBlocks/([^/]+))?"
+)
+
+
+def value_hint(path: ProfilePath, given: Any) -> str | None:
+    """The mend where the value tells what was meant: a project's number, a region for a zone, a reservation's path."""
+    key, text = path[-1] if path else "", str(given)
+    if {"labels", "environment", "overrides"} & set(path[:-1]):
+        return None  # the user's own keys, whatever they are called
+    if key == "project" and re.fullmatch(r"[0-9]+", text):
+        return "give the project id, such as my-project, not the project number"
+    if key == "zone" and _REGION.fullmatch(text):
+        return f"add the letter, e.g. {text}-b"
+    if key == "region" and _REGION.fullmatch(text[:-2]) and text[-2] == "-":
+        return f"leave the letter off: {text[:-2]}"
+    if key == "reservation" or path[-2:] == ("reservation", "name"):
+        match = _RESERVATION.fullmatch(text)
+        parts = zip(("project", "name", "block", "sub_block"), match.groups(), strict=True) if match else ()
+        written = ", ".join(f"{name}: {mask_secrets(part)}" for name, part in parts if part)
+        return f"write it as a mapping: {{{written}}}" if written else None
+    if key in ("release", "version") and isinstance(given, float | int | str) and not isinstance(given, bool):
+        return _version_hint(path, text)
+    return None
+
+
+def _version_hint(path: ProfilePath, text: str) -> str | None:
+    tagged = path[-1] == "release" or path[-2:] == ("gib", "version")
+    if tagged and re.fullmatch(r"[0-9]+\.[0-9]+(\.[0-9]+)?", text):
+        return f"use v{text}" if text.count(".") == 2 else f"use v{text}.0"
+    if not tagged and path[:1] == ("platform",) and re.fullmatch(r"v[0-9]+\.[0-9]+\.[0-9]+", text):
+        return f"use {text[1:]}"
+    return None
 
 
 def _type_hint(kind: str, given: Any) -> str:
@@ -205,7 +274,9 @@ def _type_hint(kind: str, given: Any) -> str:
     if kind == "list_type":
         return "write the entries as `- entry` lines"
     if isinstance(given, str):
-        return "take the quotes off" if given.strip().isdigit() else "correct the value"
+        if not given.strip().isdecimal():
+            return "correct the value"
+        return "take the quotes off" if len(given) <= _MOST_DIGITS else "give a number; no key takes one so long"
     return "give a value, or leave the key out" if given is None else "correct the value"
 
 

@@ -8,14 +8,15 @@ refuses what plain YAML loaders let pass silently: duplicate keys, aliases, merg
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from groundplan.findings import Finding, Location, ProfileError, ProfilePath, Severity
-from groundplan.secrets import find_secrets, looks_secret, mask_secrets
+from groundplan.findings import Finding, Location, ProfileError, ProfilePath, Severity, dotted
+from groundplan.secrets import find_secrets, is_secret_path, looks_secret, mask_secrets, names_secret
 
 #: The largest profile read, in bytes. A real one has a few kilobytes; this only stops mistakes and mischief.
 MAX_BYTES = 1_000_000
@@ -24,6 +25,9 @@ MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
 
 _SECRET_HINT = "take it out and revoke it (it has been on disk), then give a reference under `secrets:`"
+
+#: Digits of a whole number that are read as one; more are text, and no key takes either.
+_LONGEST_INT = 100
 
 _INT = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
@@ -42,6 +46,8 @@ class Source:
     data: dict[str, Any]
     keys: dict[ProfilePath, tuple[int, int]] = field(default_factory=dict)
     values: dict[ProfilePath, tuple[int, int]] = field(default_factory=dict)
+    hidden: set[int] = field(default_factory=set)
+    """Lines that are never shown: those of the section `secrets` and of keys named like a secret."""
 
     def locate(self, path: ProfilePath, *, key: bool = False) -> Location:
         """Where `path` stands; the nearest enclosing thing that is written down, when it is not."""
@@ -55,8 +61,10 @@ class Source:
         return self.at(1, 1)
 
     def at(self, line: int, column: int) -> Location:
-        """A location in this file, its line's text masked should a secret stand in it."""
+        """A location in this file, its line's text masked should a secret stand in it, or left out should one hide."""
         text = self.lines[line - 1] if line <= len(self.lines) else ""
+        if line in self.hidden or names_secret(text):
+            text = ""
         return Location(self.file, line, column, mask_secrets(text))
 
 
@@ -105,6 +113,8 @@ def parse_source(name: str, text: str) -> Source:
     except RecursionError:
         raise _unreadable(name, f"nested deeper than {MAX_DEPTH} levels", "flatten the profile")
     reader = _Reader(Source(name, lines, {}))
+    if "*" in text:
+        reader.refuse_aliases(text)
     data = reader.value(root, ()) if root is not None else None
     if not isinstance(data, dict):
         what = "is empty" if data is None else f"holds a {_kind(data)}, not a mapping of keys"
@@ -113,8 +123,16 @@ def parse_source(name: str, text: str) -> Source:
         )
         data = {}
     if reader.findings:
-        raise ProfileError(reader.findings)
-    return Source(name, lines, data, reader.source.keys, reader.source.values)
+        raise ProfileError(_without_lines(reader.findings, reader.source.hidden))
+    return replace(reader.source, data=data)
+
+
+def _without_lines(findings: Iterable[Finding], hidden: set[int]) -> list[Finding]:
+    """The findings less the text of hidden lines, which are known only when all is read."""
+    return [
+        replace(f, location=replace(f.location, text="")) if f.location and f.location.line in hidden else f
+        for f in findings
+    ]
 
 
 class _Reader:
@@ -130,27 +148,54 @@ class _Reader:
         location = self.source.at(line, column)
         self.findings.append(Finding(rule, Severity.ERROR, message, hint, path, location=location))
 
+    def refuse_aliases(self, text: str) -> None:
+        """One finding for all aliases, at the first: the node graph no longer knows where they were."""
+        events = (event for event in yaml.parse(text, Loader=_Loader) if isinstance(event, yaml.AliasEvent))
+        places = [
+            (event.start_mark.line, event.start_mark.column, event.anchor) for event in events if event.start_mark
+        ]
+        places = [place for place in places if "<<" not in self.source.lines[place[0]]]
+        if not places:
+            return
+        line, column, name = places[0]
+        more = len(places) - 1
+        counted = f", nor are {more} more" if more else ""
+        self.findings.append(
+            Finding(
+                "profile-syntax",
+                Severity.ERROR,
+                f"the alias *{mask_secrets(name or '')} is not read{counted}",
+                "write the value out",
+                location=self.source.at(line + 1, column + 1),
+            )
+        )
+
+    def refuse_secret(self, node: yaml.Node) -> None:
+        """A secret that is folded or escaped, so that the scan of the text did not see it.
+
+        Masking would not find it in the line either, so the line is not shown.
+        """
+        line, column = _position(node)
+        self.source.hidden.update(_lines(node))
+        location = Location(self.source.file, line, column)
+        message = "a literal secret stands in the profile"
+        self.findings.append(Finding("secret-literal", Severity.ERROR, message, _SECRET_HINT, location=location))
+
     def value(self, node: yaml.Node, path: ProfilePath) -> Any:
         self.source.values[path] = _position(node)
         if len(path) > MAX_DEPTH:
             self.complain(node, path, "profile-syntax", f"nested deeper than {MAX_DEPTH} levels", "flatten the profile")
             return None
-        if id(node) in self._seen:  # an alias is the same node object met again
-            self.complain(node, path, "profile-syntax", "aliases (*name) are not read", "write the value out")
+        if id(node) in self._seen:  # an alias is the same node object met again; refuse_aliases has said so
             return None
         self._seen.add(id(node))
         if node.tag.startswith("!") or node.tag.startswith("tag:yaml.org,2002:python"):
-            self.complain(
-                node, path, "profile-syntax", f"the tag {node.tag} is not understood", "write the plain value"
-            )
+            message = f"the tag {mask_secrets(node.tag)} is not understood"
+            self.complain(node, path, "profile-syntax", message, "write the plain value")
             return None
         if isinstance(node, yaml.ScalarNode):
-            if looks_secret(str(node.value)):  # folded or escaped, so that the scan of the text did not see it
-                # Masking would not find it in the line either, so the line is not shown.
-                line, column = _position(node)
-                location = Location(self.source.file, line, column)
-                message, hint = "a literal secret stands in the profile", _SECRET_HINT
-                self.findings.append(Finding("secret-literal", Severity.ERROR, message, hint, location=location))
+            if looks_secret(str(node.value), dotted(path)):
+                self.refuse_secret(node)
                 return None
             return _scalar(node)
         if isinstance(node, yaml.SequenceNode):
@@ -164,7 +209,12 @@ class _Reader:
                 self.complain(key_node, path, "profile-syntax", "a key must be a word", "quote it if it is one")
                 continue
             key = str(key_node.value)
+            if looks_secret(key):
+                self.refuse_secret(key_node)
+                continue
             here = (*path, key)
+            if is_secret_path(here):
+                self.source.hidden.update(_lines(key_node), _lines(value_node))
             if key == "<<":
                 self.complain(key_node, here, "profile-syntax", "merge keys (<<) are not read", "write the keys out")
                 continue
@@ -186,10 +236,16 @@ def _scalar(node: yaml.ScalarNode) -> Any:
     if text in _WORDS:
         return _WORDS[text]
     if _INT.match(text):
-        return int(text) if len(text) < 20 else text
+        return int(text) if len(text) <= _LONGEST_INT else text
     if _FLOAT.match(text):
         return float(text)
     return text
+
+
+def _lines(node: yaml.Node) -> range:
+    """The lines that a node stands on; a block ends at the start of the line below it."""
+    end = node.end_mark
+    return range(node.start_mark.line + 1, end.line + (2 if end.column else 1))
 
 
 def _position(node: yaml.Node) -> tuple[int, int]:
@@ -204,11 +260,42 @@ def _syntax_finding(name: str, lines: tuple[str, ...], error: yaml.YAMLError) ->
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    location = Source(name, lines, {}).at(min(line, max(len(lines), 1)), column)
-    hint = "indent with spaces, not tabs" if "tab" in problem else "check the indentation and the colons near this line"
+    line = min(line, max(len(lines), 1))
+    hint = "check the indentation and the colons near this line"
+    if isinstance(error, yaml.reader.ReaderError):  # it knows a position in the text alone
+        number, line, column = _unprintable(lines)
+        problem, hint = f"the character {number} is not allowed", "remove it; the file may be damaged, or not be text"
+    elif lines and _indented_by_tab(lines[line - 1]):
+        hint = "indent with spaces, not tabs"
+    location = Source(name, lines, {}).at(line, column)
+    if _in_secrets(lines, line):
+        location = replace(location, text="")
     return Finding(
         "profile-syntax", Severity.ERROR, f"not valid YAML: {mask_secrets(problem)}", hint, location=location
     )
+
+
+#: What YAML takes as text: all else is refused by its reader.
+_UNPRINTABLE = re.compile("[^\\x09\\x0a\\x0d\\x20-\\x7e\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+
+
+def _unprintable(lines: tuple[str, ...]) -> tuple[str, int, int]:
+    """The first character that YAML does not take: its number, line and column."""
+    for line, text in enumerate(lines, 1):
+        match = _UNPRINTABLE.search(text)
+        if match:
+            return f"U+{ord(match[0]):04X}", line, match.start() + 1
+    return "U+0000", 1, 1
+
+
+def _indented_by_tab(line: str) -> bool:
+    return "\t" in line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _in_secrets(lines: tuple[str, ...], line: int) -> bool:
+    """Whether a line of a text that is no YAML belongs to the section `secrets`."""
+    start = next((text for text in reversed(lines[:line]) if text[:1] not in ("", " ", "\t", "#", "-")), "")
+    return start.lstrip("'\"").startswith("secrets")
 
 
 def _unreadable(name: str, message: str, hint: str) -> ProfileError:

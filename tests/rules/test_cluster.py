@@ -207,6 +207,38 @@ CASES = [
         f"{WINDOW}.recurrence",
         ("HOURLY",),
     ),
+    *(
+        Case(
+            "maintenance-window-short",
+            {f"{WINDOW}.recurrence": wrong},
+            {f"{WINDOW}.recurrence": right},
+            f"{WINDOW}.recurrence",
+            (words,),
+        )
+        for wrong, right, words in [
+            (
+                "FREQ=MONTHLY;BYDAY=--1SA",
+                "FREQ=MONTHLY;BYDAY=1SA,2SA,3SA,4SA,-1SU,1SU,2SU,3SU,4SU,1FR,2FR",
+                "BYDAY=--1SA",
+            ),
+            ("FREQ=MONTHLY;BYMONTHDAY=--3", "FREQ=MONTHLY;BYMONTHDAY=-3,1,2,5,6,7,8,9,10,11,12", "BYMONTHDAY=--3"),
+            ("FREQ=DAILY;BYMONTHDAY=1", "FREQ=DAILY", "92 days"),
+        ]
+    ),
+    Case(
+        "maintenance-window-long",
+        window("2026-01-03T02:00:00Z", "2026-01-04T08:00:00Z", "FREQ=DAILY"),
+        window("2026-01-03T02:00:00Z", "2026-01-04T02:00:00Z", "FREQ=DAILY"),
+        f"{WINDOW}.end",
+        ("30 hours", "24 hours", "2026-01-04T02:00:00Z"),
+    ),
+    Case(
+        "maintenance-window-long",
+        window("2026-01-03T02:00:00Z", "2026-03-03T02:00:00Z", "FREQ=WEEKLY;BYDAY=SA"),
+        window("2026-01-03T02:00:00Z", "2026-01-10T02:00:00Z", "FREQ=WEEKLY;BYDAY=SA"),
+        f"{WINDOW}.end",
+        ("1416 hours", "168 hours"),
+    ),
     Case(
         "exclusion-long",
         {EXCLUSIONS: [{**EXCLUSION, "end": "2026-12-31T00:00:01Z", "scope": "NO_UPGRADES"}]},
@@ -291,6 +323,14 @@ def test_a_floor_that_names_a_minor_version_takes_all_of_it() -> None:
         ("FREQ=MONTHLY;BYDAY=1SA", 92, 2),
         ("FREQ=MONTHLY;BYMONTHDAY=-1", 92, 3),
         ("FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR,SA,SU", 92, 92),
+        ("FREQ=DAILY;BYMONTHDAY=1", 92, 3),  # three months of 30 or 31 days; February makes it no fewer
+        ("FREQ=DAILY;BYDAY=SA", 32, 4),
+        ("FREQ=MONTHLY;BYDAY=SA,SU;BYSETPOS=1", 92, 2),
+        ("FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYSETPOS=-1", 92, 3),  # the last day of the month
+        ("FREQ=MONTHLY;BYDAY=+1SA", 92, 2),
+        ("FREQ=WEEKLY;BYDAY=SA,SU;BYSETPOS=-1", 35, 5),  # Sundays
+        ("FREQ=WEEKLY;INTERVAL=2;BYDAY=SA,SU;WKST=SU", 28, 4),
+        ("FREQ=MONTHLY;BYMONTHDAY=1;BYSETPOS=2", 92, 0),
     ],
 )
 def test_least_occurrences(recurrence: str, days: int, least: int) -> None:
@@ -310,6 +350,15 @@ def test_least_occurrences(recurrence: str, days: int, least: int) -> None:
         "FREQ=DAILY;INTERVAL=0",
         "FREQ=MONTHLY;BYMONTHDAY=32",
         "FREQ=MONTHLY;BYMONTHDAY=0",
+        "FREQ=MONTHLY;BYDAY=--1SA",
+        "FREQ=MONTHLY;BYDAY=6SA",
+        "FREQ=MONTHLY;BYMONTHDAY=--3",
+        "FREQ=WEEKLY;BYMONTHDAY=1",
+        "FREQ=MONTHLY;BYSETPOS=1",
+        "FREQ=MONTHLY;BYDAY=SA;BYSETPOS=0",
+        "FREQ=MONTHLY;BYDAY=SA;BYSETPOS=--1",
+        "FREQ=DAILY;INTERVAL=" + "9" * 5000,
+        "FREQ=WEEKLY;WKST=XX",
     ],
 )
 def test_recurrences_that_gke_refuses(recurrence: str) -> None:

@@ -32,7 +32,9 @@ def reserved(count: int | None, nodes: int, **more: object) -> dict[str, object]
 
 
 FLEETS = [
-    FleetCase("fleet-name", ({}, {}), ({}, SECOND), "site", ("more would be made by nemo-rl (", "a.yaml")),
+    FleetCase(
+        "fleet-name", ({}, {"reservation": "b"}), ({}, SECOND), "site", ("more would be made by nemo-rl (", "a.yaml")
+    ),
     FleetCase(
         "fleet-name",
         ({}, {**SECOND, "cluster.name": "nemo-rl"}),
@@ -57,7 +59,10 @@ FLEETS = [
     FleetCase("fleet-state", ({}, OTHER), ({}, {**OTHER, **GCS}), "", ("terraform.nemo-rl-network.tfstate",)),
     FleetCase(
         "fleet-state",
-        ({"backend": {"cloud": {"organization": "acme"}}},) * 2,
+        (
+            {"backend": {"cloud": {"organization": "acme"}}},
+            {"backend": {"cloud": {"organization": "acme"}}, "reservation": "b"},
+        ),
         ({"backend": {"cloud": {"organization": "acme"}}}, {"backend": {"cloud": {"organization": "acme2"}}}),
         "backend.cloud",
         ("acme", "workspace nemo-rl-network"),
@@ -122,19 +127,36 @@ FLEETS = [
     ),
     FleetCase(
         "fleet-reservation",
-        (reserved(None, 2), reserved(None, 2)),
-        (reserved(4, 2), reserved(4, 2)),
+        (reserved(None, 2), reserved(None, 2, site="b")),
+        (reserved(4, 2), reserved(4, 2, site="b")),
         "reservation",
         ("up to 4",),
         "warning",
     ),
     FleetCase(
         "fleet-reservation",
-        (reserved(3, 2), reserved(3, 2)),
-        (reserved(4, 2), reserved(None, 2)),
+        (reserved(3, 2), reserved(3, 2, site="b")),
+        (reserved(4, 2), reserved(None, 2, site="b")),
         "reservation",
         ("holds 3",),
     ),
+    # A count of a block says nothing of the whole, of which the other site may take other machines.
+    FleetCase(
+        "fleet-reservation",
+        (reserved(None, 2), {**reserved(None, 2), "reservation": {**BLOCK["reservation"], "count": 2}}),
+        (reserved(4, 2), {**reserved(None, 2), "reservation": {**BLOCK["reservation"], "count": 2}}),
+        "reservation",
+        ("is used by nemo-rl",),
+        "warning",
+    ),
+    FleetCase(
+        "fleet-reservation",
+        (reserved(3, 2), {**reserved(None, 2), "reservation": BLOCK["reservation"]}),
+        (reserved(4, 2), {**reserved(None, 2), "reservation": BLOCK["reservation"]}),
+        "reservation",
+        ("holds 3",),
+    ),
+    FleetCase("fleet-twice", (SECOND, {}, SECOND), ({}, SECOND), "site", ("the same site twice", "a.yaml")),
     FleetCase(
         "fleet-reservation",
         (BLOCK, {**BLOCK, "reservation.sub_block": "x"}),
@@ -145,7 +167,7 @@ FLEETS = [
     ),
     FleetCase(
         "fleet-reservation",
-        ({"gpu.pools[0].reservation": "big"}, {}, {"gpu.pools[0].reservation": "big"}),
+        ({"gpu.pools[0].reservation": "big"}, {}, {"gpu.pools[0].reservation": "big", "site": "c"}),
         (
             {"gpu.pools[0].reservation": "big"},
             {},
@@ -163,6 +185,14 @@ def test_two_sites_that_are_apart_pass_without_a_word(tmp_path) -> None:  # type
     for file, edits in zip(files, ({}, SECOND), strict=True):
         file.write_text(text_of(edits))
     assert [f.message for result in check_files(files) for f in result.findings] == []
+
+
+def test_a_site_given_twice_is_one_finding(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    files = [tmp_path / "a.yaml", tmp_path / "b.yaml", tmp_path / "c.yaml"]
+    for file, edits in zip(files, ({}, {}, {"site": "c", "reservation": "c"}), strict=True):
+        file.write_text(text_of(edits))
+    found = [[f.rule for f in result.findings] for result in check_files(files)]
+    assert found == [[], ["fleet-twice"], ["fleet-ranges-alike"]]
 
 
 def test_a_fleet_finding_is_ignored_like_any_other(tmp_path) -> None:  # type: ignore[no-untyped-def]

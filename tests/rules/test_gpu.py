@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rules.support import GONE, Case, slugs
+from rules.support import GONE, Case, findings, slugs
 
 POOL = "gpu.pools[0]"
 RDMA_NAMES = [f"rdma-sub-{n}" for n in range(8)]
@@ -104,6 +104,25 @@ CASES = [
         {**ROCE, "gpu.pools": [{"name": "a", "zone": "us-central1-c"}, {"name": "b", "zone": "us-central1-c"}]},
         "gpu.pools[1].zone",
         ("another pool",),
+    ),
+    Case(
+        "pool-nodes-most",
+        {f"{POOL}.nodes": 1001},
+        {f"{POOL}.nodes": 1000},
+        f"{POOL}.nodes",
+        ("1001", "1000", "second pool"),
+    ),
+    Case(
+        "pool-nodes-most",
+        {f"{POOL}.autoscaling": {"max": 1001}},
+        {f"{POOL}.autoscaling": {"max": 1000}},
+        f"{POOL}.autoscaling.max",
+    ),
+    Case(
+        "pool-nodes-most",
+        {"cluster.cpu_pool.max_nodes": 1001},
+        {"cluster.cpu_pool.max_nodes": 1000},
+        "cluster.cpu_pool.max_nodes",
     ),
     Case(
         "roce-profile",
@@ -319,3 +338,15 @@ CASES = [
 @pytest.mark.parametrize("capacity", ["reservation", "spot", "on_demand", "flex_start", "queued"])
 def test_the_least_of_every_mode_passes(capacity: str) -> None:
     assert slugs(mode(capacity)) == set()
+
+
+@pytest.mark.parametrize(
+    ("edits", "rule"),
+    [
+        ({f"{POOL}.zone": "us-central1-c"}, "roce-zone"),
+        ({f"{POOL}.zone": "us-east4-c"}, "pool-zone-region"),
+        ({f"{POOL}.zone": "us-central1-c", "gpu.rdma.network_profile": "us-central1-c-vpc-roce"}, "zone-apart"),
+    ],
+)
+def test_a_pool_in_another_zone_is_told_once(edits: dict[str, object], rule: str) -> None:
+    assert [f.rule for f in findings(edits)] == [rule]

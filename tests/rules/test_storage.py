@@ -94,6 +94,7 @@ CASES = [
         "storage.lustre.legacy_port",
         ("6988", "legacy_port: true"),
     ),
+    Case("lustre-zone", lustre(zone="us-east4-b"), {"gpu.pools[0].zone": "us-central1-a"}, "storage.lustre.zone"),
     Case(
         "lustre-port", {"cluster.version": "1.32"}, {"cluster.version": "1.33"}, "storage.lustre.legacy_port", ("1.32",)
     ),
@@ -118,8 +119,17 @@ CASES = [
         for bad, good, what in [
             ("/dev/shm", "/data", "/dev"),
             ("/usr/local/nvidia", "/mnt/lustre", "/usr"),
-            ("/opt", "/opt/data", "/opt/nemo-rl"),
-            ("/opt/nemo-rl/results", "/opt/nemo-rl-data", "/opt/nemo-rl"),
+            ("/opt", "/opt/data", "/opt/"),
+            ("/opt/nemo-rl/results", "/opt/data/nemo-rl", "/opt/nemo-rl"),
+            ("/opt/NeMo-Gym", "/opt/my-nemo", "/opt/nemo"),
+            ("/opt/gym_venvs/x", "/gym_venvs", "/opt/gym_venvs"),
+            ("/opt/amazon", "/opt/amazonas", "/opt/amazon"),
+            *(
+                (f"/{name}", f"/{name}-data", f"/{name}")
+                for name in ("home", "var", "etc", "usr", "proc", "sys", "root")
+            ),
+            *((f"/{name}/x", f"/{name}ry", f"/{name}") for name in ("bin", "lib", "home", "dev", "tmp", "sbin", "var")),
+            ("/var/lib", "/data/var/lib", "/var"),
             ("/data/..", "/data..x", "parent"),
             ("/tmp/ray", "/lustre", "/tmp"),
         ]
@@ -140,6 +150,13 @@ CASES = [
         ("us-central1",),
     ),
 ]
+
+
+@pytest.mark.parametrize(("version", "legacy"), [("1.32", False), (OLD, True)])
+def test_the_legacy_port_mends_no_version_that_is_refused_anyway(version: str, legacy: bool) -> None:
+    (finding,) = [f for f in findings({"cluster.version": version}) if f.rule == "lustre-port"]
+    assert ("legacy_port: true" in finding.hint) is legacy
+    assert "4780000" in finding.hint
 
 
 @pytest.mark.parametrize("capacity", [18000, 36000, 1908000])

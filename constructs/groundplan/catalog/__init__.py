@@ -17,7 +17,7 @@ import yaml
 
 from groundplan.catalog.entries import Gpu, LustreTier, Machine, build_entry
 from groundplan.findings import GroundplanError
-from groundplan.secrets import mask_secrets
+from groundplan.secrets import find_secrets, looks_secret, mask_secrets
 
 __all__ = ["Catalog", "Gpu", "LustreTier", "Machine", "Provenance", "load_catalog", "shipped"]
 
@@ -41,6 +41,8 @@ class Catalog:
     gke: dict[str, str]
     kuberay: dict[str, dict[str, Any]]
     kuberay_repository: str
+    gib: dict[str, dict[str, Any]] = field(default_factory=dict)
+    kueue: dict[str, dict[str, Any]] = field(default_factory=dict)
     releases: dict[str, dict[str, Any]] = field(default_factory=dict)
     recipes: dict[str, dict[str, Any]] = field(default_factory=dict)
     default_release: str = ""
@@ -58,12 +60,14 @@ SECTIONS = {
     "tiers": "lustre",
     "gke": "gke",
     "kuberay": "kuberay",
+    "gib": "gib",
+    "kueue": "kueue",
     "releases": "nemo_rl",
     "recipes": "recipes",
 }
 
 #: The key of a section within its file, where it is not the section's own name.
-_KEYS = {"gke": "floors", "kuberay": "releases"}
+_KEYS = {"gke": "floors", "kuberay": "releases", "gib": "releases", "kueue": "releases"}
 
 
 @functools.cache
@@ -144,14 +148,33 @@ def _provenance(section: str, raw: Mapping[Any, Any], origin: Provenance) -> dic
     return found
 
 
+_SECRET_MEND = "take it out and revoke it (it has been on disk)"
+
+
+def _holds_secret(value: Any, seen: set[int]) -> bool:
+    """Whether a secret stands in the data that the scan of the text did not see, folded or escaped."""
+    if isinstance(value, str):
+        return looks_secret(value)
+    if not isinstance(value, dict | list) or id(value) in seen:
+        return False
+    seen.add(id(value))  # an alias is the same object met again
+    inner = [*value.keys(), *value.values()] if isinstance(value, dict) else value
+    return any(_holds_secret(item, seen) for item in inner)
+
+
 def _user_file(file: Path) -> dict[str, Any]:
     try:
-        data = yaml.load(file.read_text("utf-8"), Loader=_Loader)
+        text = file.read_text("utf-8")
+        for line, _, what in find_secrets(text):
+            raise GroundplanError(f"catalog file {file}, line {line}: a literal {what} stands there; {_SECRET_MEND}")
+        data = yaml.load(text, Loader=_Loader)
     except OSError as error:
         raise GroundplanError(f"catalog file {file} cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
         reason = mask_secrets(str(error).partition("\n")[0])
         raise GroundplanError(f"catalog file {file} is not valid YAML: {reason}") from None
+    if _holds_secret(data, set()):
+        raise GroundplanError(f"catalog file {file}: a literal secret stands in it; {_SECRET_MEND}")
     sections = ", ".join(SECTIONS)
     if not isinstance(data, dict):
         raise GroundplanError(f"catalog file {file} must hold mappings called {sections}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from groundplan.cluster.maintenance import RecurrenceError, least_occurrences, moment
+from groundplan.cluster.maintenance import RecurrenceError, least_occurrences, moment, shortest_gap
 from groundplan.findings import Problem, ProfilePath, Severity, dotted, rule
 from groundplan.site import Site
 
@@ -90,6 +90,35 @@ def maintenance_window_short(site: Site) -> Iterator[Problem]:
                 severity,
             )
             return
+
+
+@rule("maintenance-window-long")
+def maintenance_window_long(site: Site) -> Iterator[Problem]:
+    """The maintenance window is longer than the time until it recurs.
+
+    Its occurrences would overlap: a window of 30 hours every day. Mostly `end` has the wrong day or month. A window of
+    24 hours every day is open always, and passes.
+
+    Source: GKE API, RecurringTimeWindow; RFC 5545.
+
+    Mend: an earlier `end`, or a recurrence that leaves room.
+    """
+    window = site.profile.cluster.maintenance.window
+    start, end = moment(window.start), moment(window.end)
+    try:
+        gap = shortest_gap(window.recurrence, start.date()) if start and end else None
+    except RecurrenceError:
+        return  # maintenance-window-short says so
+    if start and end and gap and end - start > gap:
+        yield Problem(
+            (*_WINDOW, "end"),
+            f"`cluster.maintenance.window` lasts {_hours(end - start)}, and recurs after {_hours(gap)}",
+            f"end it by {start + gap:%Y-%m-%dT%H:%M:%SZ} at the latest",
+        )
+
+
+def _hours(length: timedelta) -> str:
+    return f"{length / timedelta(hours=1):.6g} hours"
 
 
 @rule("exclusion-long")

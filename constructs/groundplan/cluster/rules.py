@@ -32,6 +32,17 @@ def gke_version_old(site: Site) -> Iterator[Problem]:
     Mend: the floor named in the finding, or no version at all: the channel's default is newer than all of them.
     """
     version = site.profile.cluster.version
+    for feature, floor in version_floors(site):
+        if is_below(version, floor):
+            yield Problem(
+                ("cluster", "version"),
+                f"`cluster.version` {version} is below {floor}, the least for {feature}",
+                f'use "{floor}" or newer, or leave it out',
+            )
+
+
+def version_floors(site: Site) -> list[tuple[str, str]]:
+    """What the site needs of GKE, and the oldest version that has it."""
     floors = [
         ("any release channel", site.catalog.gke["oldest"]),
         ("the Lustre CSI driver", site.catalog.gke["lustre_csi"]),
@@ -42,13 +53,7 @@ def gke_version_old(site: Site) -> Iterator[Problem]:
         gpu = site.catalog.machines[machine].gpu
         if gpu:
             floors.append((f"GPUDirect RDMA on {machine}", gpu.min_gke))
-    for feature, floor in floors:
-        if is_below(version, floor):
-            yield Problem(
-                ("cluster", "version"),
-                f"`cluster.version` {version} is below {floor}, the least for {feature}",
-                f'use "{floor}" or newer, or leave it out',
-            )
+    return floors
 
 
 @rule("open-control-plane")

@@ -136,12 +136,16 @@ def pool_zone_region(site: Site) -> Iterator[Problem]:
     Mend: a zone of the cluster's region; leave `zone` out for the site's own.
     """
     for pool in site.pools:
-        if pool.spec.zone and pool.zone.rpartition("-")[0] != site.region:
+        if _in_other_region(site, pool):
             yield Problem(
                 pool_path(pool, "zone"),
                 f"`gpu.pools[{pool.index}].zone` {pool.zone} is not in the cluster's region {site.region}",
                 "leave `zone` out, or make a site of its own for the other region",
             )
+
+
+def _in_other_region(site: Site, pool: PoolPlan) -> bool:
+    return pool.spec.zone is not None and pool.zone.rpartition("-")[0] != site.region
 
 
 @rule("roce-zone")
@@ -155,19 +159,25 @@ def roce_zone(site: Site) -> Iterator[Problem]:
 
     Mend: the same zone for all; a pool in another zone is a site of its own.
     """
+    for pool, where in _apart_from_roce(site):
+        yield Problem(
+            pool_path(pool, "zone") if pool.spec.zone else ("gpu", "rdma", "network_profile"),
+            f"GPU pool {pool.name} stands in {pool.zone}, and {where}",
+            "use one zone for all GPU pools and the network profile; leave both out for the site's own",
+        )
+
+
+def _apart_from_roce(site: Site) -> Iterator[tuple[PoolPlan, str]]:
+    """The pools outside the RoCE network's zone, and what says so; one in another region is pool-zone-region's."""
     fabric = site.fabric
     known = not fabric.rdma_exists or "network_profile" in site.profile.gpu.rdma.model_fields_set
     zone = fabric.network_profile.partition("-vpc-")[0] if known else site.pools[0].zone
     for pool in site.pools:
-        if pool.zone != zone:
+        if pool.zone != zone and not _in_other_region(site, pool):
             where = (
                 f"the RoCE network {fabric.rdma_vpc} is of zone {zone}" if known else f"another pool stands in {zone}"
             )
-            yield Problem(
-                pool_path(pool, "zone") if pool.spec.zone else ("gpu", "rdma", "network_profile"),
-                f"GPU pool {pool.name} stands in {pool.zone}, and {where}",
-                "use one zone for all GPU pools and the network profile; leave both out for the site's own",
-            )
+            yield pool, where
 
 
 @rule("roce-profile")
@@ -273,14 +283,49 @@ def zone_apart(site: Site) -> Iterator[Problem]:
     """GPU nodes and the site's zone are apart.
 
     The CPU pool with the Ray head, and by default Lustre, stand in the site's zone. Traffic between zones is slower and
-    is charged.
+    is charged. Told once, when the pools agree with their RoCE network; else roce-zone says what is wrong.
 
     Mend: the zone of the GPU pools as the site's `zone`.
     """
+    refused = {pool.index for pool, _ in _apart_from_roce(site)}
+    lustre = "" if site.profile.storage.lustre.zone else " and Lustre"
     for pool in site.pools:
+        if pool.index in refused:
+            continue
         if pool.zone != site.zone and pool.zone.rpartition("-")[0] == site.region:
             yield Problem(
                 pool_path(pool, "zone"),
-                f"GPU pool {pool.name} stands in {pool.zone}, the CPU pool in {site.zone}",
+                f"GPU pool {pool.name} stands in {pool.zone}, the CPU pool{lustre} in {site.zone}",
                 f"set `zone: {pool.zone}`, if the reservation is there",
             )
+
+
+#: Most nodes of a node pool in one zone (GKE documentation, "Quotas and limits").
+_MOST_NODES = 1000
+
+
+@rule("pool-nodes-most")
+def pool_nodes_most(site: Site) -> Iterator[Problem]:
+    """A pool would have more nodes than a node pool takes.
+
+    A node pool takes 1000 nodes a zone, and each pool of a site stands in one zone.
+
+    Source: GKE documentation, "Quotas and limits" (nodes per node pool zone).
+
+    Mend: fewer nodes; for the GPUs, a second pool of another name.
+    """
+    for pool in site.pools:
+        if pool.max_nodes > _MOST_NODES:
+            key = ("autoscaling", "max") if pool.spec.autoscaling else ("nodes",)
+            yield Problem(
+                pool_path(pool, *key),
+                f"GPU pool {pool.name} has up to {pool.max_nodes} nodes; a node pool takes {_MOST_NODES} in one zone",
+                f"use {_MOST_NODES} or less, and a second pool for the others",
+            )
+    most = site.profile.cluster.cpu_pool.max_nodes
+    if most > _MOST_NODES:
+        yield Problem(
+            ("cluster", "cpu_pool", "max_nodes"),
+            f"`cluster.cpu_pool.max_nodes` {most}: a node pool takes {_MOST_NODES} nodes in one zone",
+            f"use {_MOST_NODES} or less",
+        )

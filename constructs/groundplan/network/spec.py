@@ -30,8 +30,8 @@ class Nat(Section):
 
     enabled: bool = True
     """Create a Cloud Router and NAT in the primary VPC. Off: the site needs another way out, or mirrors."""
-    min_ports_per_vm: Annotated[int, Field(ge=64, le=65536)] = 1024
-    """Ports that each node may hold open at once; model downloads need more than the 64 that are NAT's default."""
+    min_ports_per_vm: Annotated[int, Field(ge=64, le=64512)] = 1024
+    """Ports that each node may hold open at once, of the 64512 of a NAT address; downloads need more than NAT's 64."""
     logging: bool = True
     """Log dropped connections (ERRORS_ONLY)."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from groundplan.findings import Problem, Severity, rule
 from groundplan.site import Site
@@ -34,20 +34,27 @@ def namespace_reserved(site: Site) -> Iterator[Problem]:
 
 @rule("namespace-shared")
 def namespace_shared(site: Site) -> Iterator[Problem]:
-    """Jobs and the KubeRay operator share a namespace that both create.
+    """Jobs share a namespace with an operator, KubeRay or Kueue, and both create it.
 
     The operator's Helm release creates its namespace when it is absent, and the platform stack creates the jobs': when
-    they are one, whichever is first makes the other fail.
+    they are one, whichever is first makes the other fail. (Kueue counts when it is enabled.)
 
-    Mend: leave `platform.kuberay.namespace` out.
+    Mend: leave the operators' `namespace` out, and give the jobs one of their own.
     """
     platform = site.profile.platform
-    if platform.namespace == platform.kuberay.namespace != _DEFAULT:
-        yield Problem(
-            ("platform", "kuberay", "namespace"),
-            f"`platform.kuberay.namespace` and `platform.namespace` are both {platform.namespace}",
-            "give the operator a namespace of its own, such as kuberay-system",
-        )
+    operators = [("kuberay", platform.kuberay.namespace, "kuberay-system")]
+    if platform.kueue.enabled:
+        operators.append(("kueue", platform.kueue.namespace, "kueue-system"))
+    for name, namespace, usual in operators:
+        if platform.namespace == namespace != _DEFAULT:
+            own = namespace != usual
+            yield Problem(
+                ("platform", name, "namespace") if own else ("platform", "namespace"),
+                f"`platform.{name}.namespace` and `platform.namespace` are both {namespace}",
+                f"give the operator a namespace of its own, such as {usual}"
+                if own
+                else "give the jobs a namespace of their own, such as nemo-rl",
+            )
 
 
 @rule("service-account-default", Severity.WARNING)
@@ -82,10 +89,71 @@ def kuberay_release(site: Site) -> Iterator[Problem]:
     """
     version = site.profile.platform.kuberay.version
     if version not in site.catalog.kuberay:
-        known = sorted(site.catalog.kuberay, key=lambda text: [int(n) for n in text.split(".") if n.isdecimal()])
+        known = _in_order(site.catalog.kuberay)
         yield Problem(
             ("platform", "kuberay", "version"),
             f"`platform.kuberay.version` {version} is not in the catalog, which has {', '.join(known)}",
+            f"use {known[-1]}, or add it to a catalog file of your own",
+        )
+
+
+def _in_order(versions: Iterable[str]) -> list[str]:
+    """Versions from the oldest to the newest."""
+    return sorted(versions, key=_numbers)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(n) for n in version.lstrip("v").partition("-")[0].split(".") if n.isdecimal()]
+
+
+@rule("gib-release", Severity.WARNING)
+def gib_release(site: Site) -> Iterator[Problem]:
+    """The gIB release is not in the catalog.
+
+    A tag that Google's repository has not leaves the installer in ImagePullBackOff, and every training without RDMA.
+    With an `image` of your own nothing is judged.
+
+    Source: catalog gib (`groundplan catalog gib`).
+
+    Mend: a known release, or an entry in a catalog file of your own.
+    """
+    spec = site.profile.platform.gib
+    if spec.image is None and spec.version not in site.catalog.gib:
+        known = _in_order(site.catalog.gib)
+        yield Problem(
+            ("platform", "gib", "version"),
+            f"`platform.gib.version` {spec.version} is not in the catalog, which has {', '.join(known)}",
+            f"use {known[-1]}, or add it to a catalog file of your own once you have seen that the image is there",
+        )
+
+
+#: The first Kueue minor version that serves the API version groundplan writes (platform/kueue.py).
+_KUEUE_API, _KUEUE_LEAST = "v1beta2", [0, 15]
+
+
+@rule("kueue-release", Severity.WARNING)
+def kueue_release(site: Site) -> Iterator[Problem]:
+    """The Kueue release is not in the catalog, or is too old for the queue's objects.
+
+    The queue is written in the API kueue.x-k8s.io/v1beta2, which Kueue serves from 0.15 on: an older release is
+    refused. A newer one that the catalog does not know is a warning. Judged when Kueue is enabled.
+
+    Source: catalog kueue (`groundplan catalog kueue`); Kueue's release notes.
+
+    Mend: a known release, or an entry in a catalog file of your own once you have tried it.
+    """
+    spec = site.profile.platform.kueue
+    if not spec.enabled:
+        return
+    path = ("platform", "kueue", "version")
+    known = _in_order(site.catalog.kueue)
+    if _numbers(spec.version) < _KUEUE_LEAST:
+        message = f"`platform.kueue.version` {spec.version} is below 0.15, the first with the API {_KUEUE_API}"
+        yield Problem(path, f"{message} that the queue is written in", f"use {known[-1]}", Severity.ERROR)
+    elif spec.version not in site.catalog.kueue:
+        yield Problem(
+            path,
+            f"`platform.kueue.version` {spec.version} is not in the catalog, which has {', '.join(known)}",
             f"use {known[-1]}, or add it to a catalog file of your own",
         )
 

@@ -147,6 +147,25 @@ def secret_name_twice(site: Site) -> Iterator[Problem]:
         if text in made:
             yield Problem(
                 path,
-                f"the Secret {text} is the one that Terraform writes for `secrets.{made[text]}`",
+                f"the Secret named there is the one that Terraform writes for `secrets.{made[text]}`",
                 "use an existing Secret of another name",
             )
+
+
+@rule("secret-key-twice")
+def secret_key_twice(site: Site) -> Iterator[Problem]:
+    """Two tokens are read from the same key of the same Secret.
+
+    One value cannot be a Hugging Face token and a W&B key: one of the two services refuses it, hours into a job.
+
+    Mend: a key of its own for each, or another Secret.
+    """
+    hugging_face, wandb = site.profile.secrets.hugging_face, site.profile.secrets.wandb
+    if not hugging_face or not wandb or not hugging_face.secret:
+        return
+    if (hugging_face.secret, hugging_face.key) == (wandb.secret, wandb.key):
+        yield Problem(
+            ("secrets", "wandb", "key" if "key" in wandb.model_fields_set else "secret"),
+            "`secrets.hugging_face` and `secrets.wandb` name the same key of the same Secret",
+            "give each a `key` of its own, or another Secret",
+        )

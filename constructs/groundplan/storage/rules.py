@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from groundplan.cluster.rules import version_floors
 from groundplan.cluster.versions import is_below
 from groundplan.findings import Problem, ProfilePath, Severity, rule
 from groundplan.site import Site
@@ -119,7 +120,8 @@ def lustre_zone(site: Site) -> Iterator[Problem]:
     """The Lustre instance stands away from the GPU nodes.
 
     In another region the cluster's subnetwork cannot reach it at the speed of any tier, and it is refused; in another
-    zone of the region it works, slower and charged by traffic, and is a warning.
+    zone of the region it works, slower and charged by traffic, and is a warning. (Where `storage.lustre.zone` is not
+    given, it is the GPU nodes' zone that is wrong, which roce-zone or zone-apart say.)
 
     Source: Managed Lustre documentation, "Create an instance" (choose the zone of the clients).
 
@@ -127,7 +129,9 @@ def lustre_zone(site: Site) -> Iterator[Problem]:
     """
     zone = site.lustre.zone
     gpu_zones = sorted({pool.zone for pool in site.pools})
-    if site.profile.storage.lustre.zone and zone.rpartition("-")[0] != site.region:
+    if site.profile.storage.lustre.zone is None:
+        return
+    if zone.rpartition("-")[0] != site.region:
         message = f"`storage.lustre.zone` {zone} is not in the cluster's region {site.region}"
         yield Problem((*_LUSTRE, "zone"), message, "leave it out")
     elif zone not in gpu_zones:
@@ -156,10 +160,12 @@ def lustre_port(site: Site) -> Iterator[Problem]:
     floor, cautious = (site.catalog.gke[name] for name in ("lustre_default_port", "lustre_default_port_cautious"))
     path = (*_LUSTRE, "legacy_port")
     if not legacy and is_below(version, floor):
+        refused = any(is_below(version, least) for _, least in version_floors(site))
+        port = "" if refused else "set `legacy_port: true`, or "
         yield Problem(
             path,
             f"GKE {version} is below {floor}: its nodes speak to Lustre on the legacy port 6988 only",
-            f'set `legacy_port: true`, or `cluster.version: "{cautious}"` or newer',
+            f'{port}use `cluster.version: "{cautious}"` or newer',
         )
     elif not legacy and is_below(version, cautious):
         yield Problem(
@@ -183,10 +189,17 @@ _TAKEN = (
     "/boot",
     "/dev",
     "/etc",
+    "/home",
     "/lib",
+    "/lib32",
     "/lib64",
+    "/libx32",
+    "/opt/amazon",
+    "/opt/gym_venvs",
+    "/opt/hpcx",
     "/opt/nemo-rl",
     "/opt/nemo_rl_venv",
+    "/opt/nvidia",
     "/opt/ray_venvs",
     "/proc",
     "/root",
@@ -195,8 +208,11 @@ _TAKEN = (
     "/sys",
     "/tmp",
     "/usr",
-    "/var/run",
+    "/var",
 )
+
+#: What the names of NeMo's own folders start with, of which each release of the image may bring another.
+_NEMO = "/opt/nemo"
 
 
 @rule("lustre-mount-path")
@@ -204,7 +220,8 @@ def lustre_mount_path(site: Site) -> Iterator[Problem]:
     """Lustre would be mounted over a folder that pods need.
 
     A mount hides what stands there: the NVIDIA driver and gIB under /usr/local, NeMo RL under /opt, shared memory under
-    /dev, Ray's sessions under /tmp, service account tokens under /var/run.
+    /dev, Ray's sessions under /tmp, service account tokens under /var/run. A folder that is one of them, lies in one or
+    holds one is refused.
 
     Mend: a folder of its own, such as /data.
     """
@@ -214,6 +231,8 @@ def lustre_mount_path(site: Site) -> Iterator[Problem]:
     else:
         parents = {str(path), *(str(parent) for parent in path.parents)}
         taken = next((f for f in _TAKEN if f in parents or PurePosixPath(f).is_relative_to(path)), "")
+        if not taken and str(path).lower().startswith(_NEMO):
+            taken = f"NeMo's own folders {_NEMO}*"
     if taken:
         yield Problem(
             (*_LUSTRE, "mount_path"),
