@@ -11,7 +11,8 @@ from enum import StrEnum
 from groundplan.findings import Severity
 from groundplan.review import capacity, display, model
 from groundplan.review.grants import Grant, grants
-from groundplan.review.judgement import PLAN_RULES, Category, Notice, PlanRule, in_order
+from groundplan.review.judgement import PLAN_RULES as PLAN_RULES  # registered by the imports above
+from groundplan.review.judgement import Category, Notice, PlanRule, in_order
 from groundplan.review.model import QUIET, Action, Plan, Resources
 from groundplan.review.prices import Cost, Prices, cost
 
