@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,25 +91,56 @@ def test_it_stands_alone() -> None:
     assert objects(of)["ConfigMap"]["data"]["preflight.py"] == text
 
 
-def test_it_runs_before_ray_with_what_the_worker_has() -> None:
+def worker(of: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The worker's pod template and its Ray container."""
+    template = objects(of)["RayJob"]["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]
+    return template, template["spec"]["containers"][0]
+
+
+def test_it_runs_in_the_container_that_has_the_rdma_devices_and_ends_in_ray() -> None:
+    """GKE mounts them into the first non-init container alone."""
     of = site("h200", workload={"preflight": {"enabled": True, "min_bus_gb_per_s": 300}, "release": "v0.7.0"})
-    spec = objects(of)["RayJob"]["spec"]
-    pod = spec["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]
-    (check,) = pod["initContainers"]
-    (worker,) = pod["containers"]
-    assert check["resources"] == worker["resources"]
-    assert check["image"] == worker["image"]
-    values = {entry["name"]: entry.get("value") for entry in check["env"]}
+    template, container = worker(of)
+    assert "initContainers" not in template["spec"]
+    assert template["metadata"]["annotations"]["ray.io/overwrite-container-cmd"] == "true"
+    assert container["command"] == ["/bin/bash", "-c"]
+    assert container["args"][0].startswith("python -u /etc/groundplan/preflight.py && ")
+    assert container["args"][0].endswith('exec /bin/bash -c "$KUBERAY_GEN_RAY_START_CMD"')
+    probe = container["startupProbe"]
+    assert probe["periodSeconds"] * probe["failureThreshold"] > 30 * 60
+    assert {"name": "scripts", "mountPath": "/etc/groundplan", "readOnly": True} in container["volumeMounts"]
+    values = {entry["name"]: entry.get("value") for entry in container["env"]}
     assert values["PREFLIGHT_NODES"] == "2" and values["PREFLIGHT_GPUS"] == "8" and values["PREFLIGHT_RDMA"] == "8"
     assert values["PREFLIGHT_INTERFACES"] == "eth1,eth2,eth3,eth4,eth5,eth6,eth7,eth8,eth9"
     assert values["PREFLIGHT_MIN_DRIVER"] == "580" and values["PREFLIGHT_FLOOR"] == "300"
-    assert "HF_TOKEN" not in values
     plain = objects(site("h200", workload={"release": "v0.7.0"}))["RayJob"]["spec"]["preRunningDeadlineSeconds"]
-    assert spec["preRunningDeadlineSeconds"] == plain + 30 * 60
+    assert objects(of)["RayJob"]["spec"]["preRunningDeadlineSeconds"] == plain + 30 * 60
+
+
+def test_without_it_the_container_has_no_command() -> None:
+    template, container = worker(site())
+    assert not {"command", "args", "startupProbe"} & set(container)
+    assert "ray.io/overwrite-container-cmd" not in template["metadata"]["annotations"]
+
+
+def test_a_failed_check_does_not_start_ray(tmp_path: Path) -> None:
+    """The very command of the manifest, with a stand-in for python: Ray's own command runs only after a pass."""
+    _, container = worker(site(workload={"preflight": {"enabled": True}}))
+    started, passed = tmp_path / "ray", tmp_path / "passed"
+    command = container["args"][0].replace("/tmp/groundplan-preflight-passed", str(passed))
+    for code in (1, 0):
+        stand_in = tmp_path / "python"
+        stand_in.write_text(f"#!/bin/sh\nexit {code}\n")
+        stand_in.chmod(0o755)
+        environment = {
+            "PATH": f"{tmp_path}:/usr/bin:/bin",
+            "KUBERAY_GEN_RAY_START_CMD": f"ulimit -c 0; touch {started}",
+        }
+        done = subprocess.run(["/bin/bash", "-c", command], env=environment, check=False)
+        assert (done.returncode == 0, started.exists(), passed.exists()) == ((code == 0,) * 3)
 
 
 def test_one_node_has_no_floor() -> None:
-    of = site(workload={"recipe": "grpo-qwen2.5-1.5b-gsm8k-smoke", "preflight": {"enabled": True}})
-    pod = objects(of)["RayJob"]["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]
-    values = {entry["name"]: entry.get("value") for entry in pod["initContainers"][0]["env"]}
+    _, container = worker(site(workload={"recipe": "grpo-qwen2.5-1.5b-gsm8k-smoke", "preflight": {"enabled": True}}))
+    values = {entry["name"]: entry.get("value") for entry in container["env"]}
     assert values["PREFLIGHT_FLOOR"] == "0"

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
@@ -64,12 +65,23 @@ class Head:
         with urllib.request.urlopen(f"{self.url}{path}", timeout=10) as answer:
             return json.load(answer)
 
-    def submit(self, entrypoint: str) -> str:
-        """Submit as KubeRay does in HTTPMode; return the job's last state."""
+    def _accepted(self, entrypoint: str) -> str:
+        """The job's id; the dashboard answers 500 until the agent that starts jobs has reported itself."""
         body = json.dumps({"entrypoint": entrypoint}).encode()
         request = urllib.request.Request(f"{self.url}/api/jobs/", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            job = json.load(answer)["submission_id"]
+        for _ in range(10):
+            try:
+                with urllib.request.urlopen(request, timeout=60) as answer:
+                    return str(json.load(answer)["submission_id"])
+            except urllib.error.HTTPError as error:
+                if error.code != 500:
+                    raise
+            time.sleep(2)
+        raise AssertionError("the dashboard takes no job")
+
+    def submit(self, entrypoint: str) -> str:
+        """Submit as KubeRay does in HTTPMode; return the job's last state."""
+        job = self._accepted(entrypoint)
         for _ in range(120):
             state: str = self.get(f"/api/jobs/{job}")["status"]
             if state in ("SUCCEEDED", "FAILED", "STOPPED"):

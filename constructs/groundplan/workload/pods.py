@@ -40,13 +40,16 @@ def head_group(job: JobPlan) -> dict[str, Any]:
 
 def worker_group(job: JobPlan) -> dict[str, Any]:
     """The workers: one pod a node. Replicas are fixed, for a training that loses a node has to start again anyway."""
+    annotations = _network_annotations(job)
+    if job.spec.preflight.enabled:
+        annotations[preflight.OWN_COMMAND] = "true"
     return {
         "groupName": "gpu",
         "replicas": job.nodes,
         "minReplicas": job.nodes,
         "maxReplicas": job.nodes,
         "rayStartParams": _start_params(job.spec.worker.shm),
-        "template": _template(job, _worker_spec(job), _network_annotations(job)),
+        "template": _template(job, _worker_spec(job), annotations),
     }
 
 
@@ -151,7 +154,7 @@ def _worker_spec(job: JobPlan) -> dict[str, Any]:
     resources = worker_resources(job)
     mounts = [{"name": "shm", "mountPath": "/dev/shm"}, lustre_mount(job)]
     mounts += [{"name": name, "mountPath": f"/usr/local/{name}"} for name in HOST_PATHS]
-    container = {
+    container: dict[str, Any] = {
         "name": "ray-worker",
         "image": job.image,
         "imagePullPolicy": "IfNotPresent",
@@ -170,7 +173,9 @@ def _worker_spec(job: JobPlan) -> dict[str, Any]:
         "volumes": volumes,
     }
     if job.spec.preflight.enabled:
-        spec["initContainers"] = [preflight.init_container(job, resources, security_context(job), mounts)]
+        container |= preflight.before_ray(job)
+        container["env"] = [*container_environment(job), *preflight.settings(job)]
+        container["volumeMounts"] = [*mounts, preflight.mount()]
         spec["volumes"] = [*volumes, {"name": "scripts", "configMap": {"name": job.name}}]
     return spec
 

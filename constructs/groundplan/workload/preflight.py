@@ -1,10 +1,10 @@
-"""Checks on every GPU node before Ray starts there, as an init container of the worker pods.
+"""Checks on every GPU node before Ray starts there, at the start of the worker's own container.
 
-An init container, and not a Job of its own: the checks need all GPUs of all nodes, and the workers of the RayJob want
-the same ones. As a Job, one of the two would wait for the other's GPUs for ever, unless something with rights of its
-own held the RayJob back. Within the worker pods the order holds by itself: Ray starts on a node when its checks have
-passed, and KubeRay submits the training when Ray runs on all of them. Under Kueue it is also one admission instead of
-two.
+Not as an init container: GKE mounts the RDMA devices into the first non-init container alone, so a check anywhere else
+would find none. And not as a Job of its own: the checks need all GPUs of all nodes, and the workers of the RayJob want
+the same ones; one of the two would wait for the other's GPUs for ever, unless something with rights of its own held the
+RayJob back. In the container the order holds by itself: Ray starts on a node when its checks have passed, and KubeRay
+submits the training when Ray runs on all of them. Under Kueue it is also one admission instead of two.
 """
 
 from __future__ import annotations
@@ -12,11 +12,18 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
-from groundplan.workload.environment import plain_environment
 from groundplan.workload.job import JobPlan
 from groundplan.workload.script import FOLDER
 
 SCRIPT = "preflight.py"
+#: Pod annotation under which KubeRay takes a container's command as it stands.
+OWN_COMMAND = "ray.io/overwrite-container-cmd"
+#: Is there when the checks of this container have passed.
+PASSED = "/tmp/groundplan-preflight-passed"
+
+_PROBE_SECONDS = 10
+#: Probes beyond the script's own time limit, so that it is the script that fails, with its message.
+_PROBE_SPARE = 12
 
 
 def preflight_scripts() -> dict[str, str]:
@@ -24,23 +31,32 @@ def preflight_scripts() -> dict[str, str]:
     return {SCRIPT: resources.files(__package__).joinpath("node_check.py").read_text("utf-8")}
 
 
-def init_container(
-    job: JobPlan, resources_: dict[str, str], security: dict[str, Any], mounts: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """The container: it has what the worker will have, but no secret."""
+def before_ray(job: JobPlan) -> dict[str, Any]:
+    """What the worker's container gets besides: the command, its settings, and a startup probe.
+
+    The command ends in the one that KubeRay generates for Ray, which KubeRay leaves to us under :data:`OWN_COMMAND`. A
+    check that fails ends the container with its message; the RayJob's `preRunningDeadlineSeconds` bounds the attempts.
+    The startup probe keeps KubeRay's liveness probe, which asks Ray, away until the checks have passed.
+    """
+    check = f'python -u {FOLDER}/{SCRIPT} && touch {PASSED} && exec /bin/bash -c "$KUBERAY_GEN_RAY_START_CMD"'
     return {
-        "name": "preflight",
-        "image": job.image,
-        "imagePullPolicy": "IfNotPresent",
-        "command": ["python", "-u", f"{FOLDER}/{SCRIPT}"],
-        "env": [*plain_environment(job), *_settings(job)],
-        "resources": {"requests": resources_, "limits": resources_},
-        "securityContext": security,
-        "volumeMounts": [*mounts, {"name": "scripts", "mountPath": FOLDER, "readOnly": True}],
+        "command": ["/bin/bash", "-c"],
+        "args": [check],
+        "startupProbe": {
+            "exec": {"command": ["test", "-e", PASSED]},
+            "periodSeconds": _PROBE_SECONDS,
+            "failureThreshold": job.spec.preflight.timeout_minutes * 60 // _PROBE_SECONDS + _PROBE_SPARE,
+        },
     }
 
 
-def _settings(job: JobPlan) -> list[dict[str, Any]]:
+def mount() -> dict[str, Any]:
+    """Where the script stands in the container."""
+    return {"name": "scripts", "mountPath": FOLDER, "readOnly": True}
+
+
+def settings(job: JobPlan) -> list[dict[str, Any]]:
+    """The script's settings, as environment variables of the worker's container."""
     gpu = job.pool.machine.gpu if job.pool and job.pool.machine else None
     spec = job.spec.preflight
     values = {

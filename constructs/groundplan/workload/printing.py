@@ -26,7 +26,7 @@ _GROUPS = {
     "env:": "One list for head and workers: the driver's variables overwrite the workers'.",
     "readinessProbe:": "Ready when the dashboard takes jobs.",
     "tolerations:": "GPU nodes are tainted.",
-    "initContainers:": "Checks before Ray starts on the node.",
+    "startupProbe:": "Passes when the checks before Ray have.",
 }
 
 
