@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groundplan.workload.config import Config
-from groundplan.workload.hydra import Override, value_text
+from groundplan.workload.hydra import Override, unwritable_keys, value_text
 from groundplan.workload.nemo_rl import config_keys
 from workload.jobs import RECIPES, RELEASES, objects, site
 
@@ -206,3 +206,14 @@ def test_any_value_survives(value: Any) -> None:
     nested = {"k": [value, {"b": value}]}
     (parsed,) = OverridesParser.create().parse_overrides([f"a={value_text(nested)}"])
     assert parsed.value() == nested
+
+
+@pytest.mark.parametrize(
+    ("key", "back"), [("a-b", "a-b"), ("_c.d", "_c.d"), (7, 7), ("1", None), ("null", None), ("x:y", None)]
+)
+def test_keys_of_a_mapping_survive_or_are_found(key: Any, back: Any) -> None:
+    """Hydra's own parser reads the written key back, or `unwritable_keys` names it beforehand."""
+    assert unwritable_keys({key: 1}) == ([] if back is not None else [str(key)])
+    if back is not None:
+        (parsed,) = OverridesParser.create().parse_overrides([f"a={value_text({key: 1})}"])
+        assert parsed.value() == {back: 1}

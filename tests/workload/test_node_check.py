@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -144,3 +145,25 @@ def test_one_node_has_no_floor() -> None:
     _, container = worker(site(workload={"recipe": "grpo-qwen2.5-1.5b-gsm8k-smoke", "preflight": {"enabled": True}}))
     values = {entry["name"]: entry.get("value") for entry in container["env"]}
     assert values["PREFLIGHT_FLOOR"] == "0"
+
+
+@pytest.mark.parametrize(("gpus", "code"), [(7, 1), (8, 0)])
+def test_a_failed_preflight_says_so_and_exits_with_1(tmp_path: Path, gpus: int, code: int) -> None:
+    """The program itself, with a stand-in for nvidia-smi, on a cluster whose all-reduce has passed before."""
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text("#!/bin/sh\n" + "echo 570.133.20\n" * gpus)
+    tool.chmod(0o755)
+    (tmp_path / "passed").touch()
+    environment = {
+        "PATH": f"{tmp_path}:/usr/bin:/bin",
+        "PREFLIGHT_NODES": "1",
+        "PREFLIGHT_GPUS": "8",
+        "PREFLIGHT_RDMA": "0",
+        "PREFLIGHT_INTERFACES": "",
+        "PREFLIGHT_MIN_DRIVER": "570",
+        "PREFLIGHT_FOLDER": str(tmp_path),
+    }
+    program = [sys.executable, str(node_check.__file__)]
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert ("FAILED 7 GPUs, 8 expected" in done.stderr) is (code == 1)

@@ -3,6 +3,9 @@
 Facts: Kueue v0.19.2 (API v1beta2). A RayJob asks for CPUs and memory beside its GPUs, so the ClusterQueue covers all
 three, in one group with a flavor for each kind of node: the CPU pool for the head, each GPU pool for workers. A queue
 that covers GPUs alone never admits a RayJob.
+
+A queued pool has an admission check besides: GKE makes its nodes for a ProvisioningRequest alone, which Kueue then
+writes (GKE documentation, "Run GPUs with queued provisioning"; Kueue documentation, "Provisioning Admission Check").
 """
 
 from __future__ import annotations
@@ -41,6 +44,9 @@ def kueue_objects(site: Site) -> dict[str, dict[str, Any]]:
     found["flavor-cpu"] = _object("ResourceFlavor", _cpu_flavor(site), {"nodeLabels": _cpu_labels(site)})
     for pool in site.pools:
         found[f"flavor-{pool.name}"] = _gpu_flavor(site, pool, topology)
+    for pool in _queued(site):
+        found[f"provisioning-{pool.name}"] = _provisioning_config(site, pool)
+        found[f"check-{pool.name}"] = _admission_check(site, pool)
     found["cluster-queue"] = _cluster_queue(site)
     local = _object("LocalQueue", spec.queue, {"clusterQueue": cluster_queue_name(site)})
     local["metadata"]["namespace"] = site.profile.platform.namespace
@@ -90,17 +96,49 @@ def _cluster_queue(site: Site) -> dict[str, Any]:
     for pool in site.pools:
         name = f"{site.name}-{pool.name}"
         flavors.append(_quota(name, pool.machine, pool.max_nodes, pool.max_pods_per_node, pool.gpus_per_node))
-    return _object(
-        "ClusterQueue",
-        cluster_queue_name(site),
-        {
-            "namespaceSelector": {
-                "matchLabels": {"kubernetes.io/metadata.name": site.profile.platform.namespace},
-            },
-            "queueingStrategy": "BestEffortFIFO",
-            "resourceGroups": [{"coveredResources": ["cpu", "memory", "nvidia.com/gpu"], "flavors": flavors}],
+    spec: dict[str, Any] = {
+        "namespaceSelector": {
+            "matchLabels": {"kubernetes.io/metadata.name": site.profile.platform.namespace},
         },
-    )
+        "queueingStrategy": "BestEffortFIFO",
+        "resourceGroups": [{"coveredResources": ["cpu", "memory", "nvidia.com/gpu"], "flavors": flavors}],
+    }
+    checks = [{"name": f"{site.name}-{pool.name}", "onFlavors": [f"{site.name}-{pool.name}"]} for pool in _queued(site)]
+    if checks:
+        # By flavor: a job on another pool asks GKE for nothing.
+        spec["admissionChecksStrategy"] = {"admissionChecks": checks}
+    return _object("ClusterQueue", cluster_queue_name(site), spec)
+
+
+def _queued(site: Site) -> list[PoolPlan]:
+    return [pool for pool in site.pools if pool.capacity == "queued"]
+
+
+def _admission_check(site: Site, pool: PoolPlan) -> dict[str, Any]:
+    """Holds a job back until GKE has made its nodes."""
+    name = f"{site.name}-{pool.name}"
+    parameters = {"apiGroup": API.partition("/")[0], "kind": "ProvisioningRequestConfig", "name": name}
+    spec = {"controllerName": "kueue.x-k8s.io/provisioning-request", "parameters": parameters}
+    return _object("AdmissionCheck", name, spec)
+
+
+def _provisioning_config(site: Site, pool: PoolPlan) -> dict[str, Any]:
+    """How Kueue asks GKE for the nodes of a queued pool: for the pods with GPUs, all of them or none.
+
+    The pods get a selector for the nodes that were made for them, by the name that GKE gives the request.
+    """
+    selector = {
+        "key": "autoscaling.gke.io/provisioning-request",
+        "valueFromProvisioningClassDetail": "ResizeRequestName",
+    }
+    spec: dict[str, Any] = {
+        "provisioningClassName": "queued-provisioning.gke.io",
+        "managedResources": ["nvidia.com/gpu"],
+        "podSetUpdates": {"nodeSelector": [selector]},
+    }
+    if pool.spec.max_run_hours:
+        spec["parameters"] = {"maxRunDurationSeconds": str(pool.spec.max_run_hours * 3600)}
+    return _object("ProvisioningRequestConfig", f"{site.name}-{pool.name}", spec)
 
 
 def _quota(name: str, machine: Machine | None, nodes: int, max_pods: int, gpus: int) -> dict[str, Any]:

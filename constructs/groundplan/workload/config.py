@@ -65,19 +65,30 @@ def split_prefix(key: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Config:
-    """A composed configuration; :meth:`get` follows references such as ``${policy.model_name}``."""
+    """A composed configuration; :meth:`get` follows references such as ``${logger.log_dir}/checkpoints``."""
 
     values: Mapping[str, Any]
 
     def get(self, path: str, default: Any = None) -> Any:
         """The value at `path`, references followed; `default` when it is not there."""
-        value = self.values.get(path, default)
-        for _ in range(_DEPTH):
-            found = _REFERENCE.fullmatch(value.strip()) if isinstance(value, str) else None
-            if not found:
-                return value
-            value = self.values.get(found.group(1), default)
-        return default
+        return self._followed(self.values.get(path, default), default, _DEPTH)
+
+    def _followed(self, value: Any, default: Any, depth: int) -> Any:
+        """A value that is one reference becomes what that names; within a text, each becomes text."""
+        if not isinstance(value, str) or "${" not in value:
+            return value
+        if depth == 0:
+            return default
+        whole = _REFERENCE.fullmatch(value.strip())
+        if whole:
+            return self._followed(self.values.get(whole.group(1), default), default, depth - 1)
+
+        def text(found: re.Match[str]) -> str:
+            inner = self._followed(self.values.get(found.group(1)), None, depth - 1)
+            # What names nothing, or a group, stays as it stands.
+            return str(inner) if isinstance(inner, str | int | float) else found.group(0)
+
+        return _REFERENCE.sub(text, value)
 
     def count(self, path: str, default: int = 1) -> int:
         """The whole number at `path`; `default` when there is none, or something that is no positive number."""

@@ -11,7 +11,7 @@ from groundplan.catalog import shipped
 from groundplan.findings import Problem, rule
 from groundplan.site import Site
 from groundplan.workload.config import Config, is_open
-from groundplan.workload.hydra import is_sweep
+from groundplan.workload.hydra import is_sweep, unwritable_keys
 from groundplan.workload.job import JobPlan
 from groundplan.workload.places import written
 
@@ -54,6 +54,10 @@ def config_key(site: Site) -> Iterator[Problem]:
             message = f"override `{prefix}{path}` is no configuration path"
             yield Problem(place, message, "write a dotted path such as grpo.max_num_steps")
             continue
+        if prefix != "~" and (keys := unwritable_keys(value)):
+            names = ", ".join(f"`{key}`" for key in keys)
+            message = f"`{path}` holds a mapping with the key {names}, which Hydra takes in no form"
+            yield Problem(place, message, "use keys of letters, digits, underscores, hyphens and dots")
         if not known:
             continue  # a release of the user's own, without a keys file
         leaf, group = path in known, any(k.startswith(path + ".") for k in known)

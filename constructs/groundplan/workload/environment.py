@@ -8,6 +8,7 @@ workers must stand on the head too, and nothing may go through ``runtimeEnvYAML`
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from groundplan.catalog import Machine, shipped
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 NODE_LIBRARIES = ("/usr/local/gib/lib64", "/usr/local/nvidia/lib64")
 
 TUNER_FOLDER = "/usr/local/gib/configs"
+
+#: A dollar that the kubelet would take for more than itself.
+_DOLLAR = re.compile(r"\$(?=[$(])")
 
 #: Set by groundplan from other keys of the profile; a value of the user's would contradict one of them.
 MANAGED = ("LD_LIBRARY_PATH", "NCCL_TUNER_CONFIG_PATH", "NRL_MEGATRON_CHECKPOINT_DIR", "RAY_ADDRESS", "HF_HOME")
@@ -55,8 +59,9 @@ def network_environment(machine: Machine | None) -> dict[str, str]:
 
 
 def plain_environment(job: JobPlan) -> list[dict[str, object]]:
-    """The plain variables, as a container takes them."""
-    return [{"name": name, "value": value} for name, value in job.environment.items()]
+    """The plain variables, as a container takes them: the kubelet would put a variable's value for ``$(NAME)``, and one
+    dollar for two, so that such dollars are doubled."""
+    return [{"name": name, "value": _DOLLAR.sub("$$", value)} for name, value in job.environment.items()]
 
 
 def container_environment(job: JobPlan) -> list[dict[str, object]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from groundplan.cluster.allocatable import allocatable
 from groundplan.findings import Problem, ProfilePath, Severity, rule
 from groundplan.site import Site
+from groundplan.workload.bounds_rules import unjudged
 from groundplan.workload.fit import CACHE_SHARE, DTENSOR_LIMIT, estimate
 from groundplan.workload.places import place
 from groundplan.workload.quantities import MIB, parse_bytes, show
@@ -26,7 +27,7 @@ def model_fit(site: Site) -> Iterator[Problem]:
     """
     job = site.job
     gpu = job.pool.machine.gpu if job and job.pool and job.pool.machine else None
-    if job is None or gpu is None or job.model.billions is None:
+    if job is None or gpu is None or job.model.billions is None or unjudged(job):
         return
     shape, config = shape_of(job.config), job.config
     if not shape.backend or shape.training_gpus <= 0:
@@ -60,7 +61,7 @@ def cluster_shape(site: Site) -> Iterator[Problem]:
     groundplan writes both from `workload.nodes`; an override that differs waits for GPUs that never come.
     """
     job = site.job
-    if job is None:
+    if job is None or unjudged(job):
         return
     shape = shape_of(job.config)
     asked, there = shape.nodes * shape.gpus_per_node, job.nodes * job.gpus

@@ -17,6 +17,8 @@ from typing import Any
 _PLAIN = re.compile(r"[A-Za-z_/][-A-Za-z0-9_./@:+]*")
 #: The same within a list or mapping, where a colon parts key from value.
 _PLAIN_NESTED = re.compile(r"[A-Za-z_/][-A-Za-z0-9_./@+]*")
+#: Keys of a mapping, which stand unquoted; others are for :func:`unwritable_keys` to find.
+_KEY = re.compile(r"[A-Za-z_][-A-Za-z0-9_.]*")
 #: Words that Hydra reads as something else than a string.
 _WORDS = {"null", "true", "false", "nan", "inf"}
 #: Functions that Hydra's override grammar knows; all but the casts make sweeps.
@@ -58,8 +60,19 @@ def value_text(value: Any, nested: bool = False) -> str:
     if isinstance(value, list | tuple):
         return "[" + ",".join(value_text(item, True) for item in value) + "]"
     if isinstance(value, dict):
-        return "{" + ",".join(f"{_key(str(key))}:{value_text(item, True)}" for key, item in value.items()) + "}"
+        return "{" + ",".join(f"{key}:{value_text(item, True)}" for key, item in value.items()) + "}"
     return _string(str(value), nested)
+
+
+def unwritable_keys(value: Any) -> list[str]:
+    """Keys of mappings within `value` that Hydra would not read back: its grammar takes no quoted key, and reads a
+    number or a word such as null as that."""
+    if isinstance(value, list | tuple):
+        return [key for item in value for key in unwritable_keys(item)]
+    if isinstance(value, dict):
+        own = [str(key) for key in value if not _writable(key)]
+        return own + [key for item in value.values() for key in unwritable_keys(item)]
+    return []
 
 
 def is_sweep(value: Any) -> bool:
@@ -77,7 +90,7 @@ def _string(text: str, nested: bool = False) -> str:
     return f'"{escaped}"'
 
 
-def _key(text: str) -> str:
-    return (
-        text if re.fullmatch(r"[A-Za-z_][-A-Za-z0-9_.]*", text) and text.lower() not in _WORDS else _string(text, True)
-    )
+def _writable(key: Any) -> bool:
+    if isinstance(key, int) and not isinstance(key, bool):
+        return True  # read back as the number it is
+    return isinstance(key, str) and bool(_KEY.fullmatch(key)) and key.lower() not in _WORDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass
 
 from groundplan.gpu.plan import Nic, PoolPlan
@@ -70,6 +71,11 @@ class JobPlan:
     def models(self) -> tuple[str, ...]:
         """Hugging Face models that a prefetch brings, without repeats."""
         return tuple(dict.fromkeys((self.model.name, *self.spec.prefetch.models)))
+
+    def shares(self, folder: str) -> bool:
+        """Whether `folder` lies on the file system that all pods share, ``..`` and doubled slashes worked out."""
+        plain, mount = ("/" + posixpath.normpath(path).lstrip("/") for path in (folder, self.mount_path))
+        return folder.startswith("/") and (plain == mount or plain.startswith(mount.rstrip("/") + "/"))
 
     @property
     def prepares_data(self) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -111,6 +113,7 @@ def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def release_of(catalog: Catalog, version: str) -> Release | None:
     """The release called `version`; None when the catalog has none. Raises GroundplanError on a wrong entry."""
+    _check_names("release", catalog.releases)
     entry = catalog.releases.get(version)
     if entry is None:
         return None
@@ -121,6 +124,7 @@ def release_of(catalog: Catalog, version: str) -> Release | None:
 
 def recipe_of(catalog: Catalog, name: str) -> Recipe | None:
     """The recipe called `name`; None when the catalog has none. Raises GroundplanError on a wrong entry."""
+    _check_names("recipe", catalog.recipes)
     entry = catalog.recipes.get(name)
     if entry is None:
         return None
@@ -140,9 +144,19 @@ def model_of(name: str) -> Model:
     return Model(name, size, active, name.startswith(tuple(data["gated_owners"])))
 
 
-def _sizes_in_name(name: str) -> tuple[float | None, float | None]:
-    import re  # only for models that the catalog does not list
+#: Names stand in scripts, labels and file names.
+_NAME = re.compile(r"[A-Za-z0-9][-._A-Za-z0-9]*")
 
+
+def _check_names(kind: str, names: Iterable[str]) -> None:
+    """Raises GroundplanError on the first name that is no plain word."""
+    for name in names:
+        if not _NAME.fullmatch(name):
+            limit = "letters, digits, hyphens, dots and underscores, the first a letter or digit"
+            raise GroundplanError(f"catalog entry of {kind} {name!r}: its name must be {limit}")
+
+
+def _sizes_in_name(name: str) -> tuple[float | None, float | None]:
     found = re.search(
         r"(?<![0-9A-Za-z.])([0-9]+(?:\.[0-9]+)?)[bB](?:-[aA]([0-9]+(?:\.[0-9]+)?)[bB])?(?![A-Za-z0-9])", name
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from groundplan.findings import ProfilePath
@@ -22,7 +23,21 @@ def place(job: JobPlan, *paths: str) -> ProfilePath:
 
 def written(overrides: dict[str, Any]) -> dict[str, tuple[ProfilePath, str, Any]]:
     """Dotted path -> profile path, the user's own prefix (``+`` ...), value, of each override that the user wrote."""
-    found: dict[str, tuple[ProfilePath, str, Any]] = {}
+    return {path: (place_, prefix, value) for path, place_, prefix, value in _walked(overrides)}
+
+
+def written_twice(overrides: dict[str, Any]) -> Iterator[tuple[str, ProfilePath, ProfilePath]]:
+    """Dotted path, first and later place of each override that is written again in another spelling."""
+    first: dict[str, ProfilePath] = {}
+    for path, place_, _, _ in _walked(overrides):
+        if path in first:
+            yield path, first[path], place_
+        first.setdefault(path, place_)
+
+
+def _walked(overrides: dict[str, Any]) -> list[tuple[str, ProfilePath, str, Any]]:
+    """Dotted path, profile path, prefix and value of each override, in order."""
+    found: list[tuple[str, ProfilePath, str, Any]] = []
 
     def walk(values: dict[str, Any], dotted: str, place: ProfilePath) -> None:
         for key, value in values.items():
@@ -31,7 +46,7 @@ def written(overrides: dict[str, Any]) -> dict[str, tuple[ProfilePath, str, Any]
                 walk(value, path, here)
             else:
                 prefix, plain = split_prefix(path)
-                found[plain] = (here, prefix, value)
+                found.append((plain, here, prefix, value))
 
     walk(overrides, "", OVERRIDES)
     return found

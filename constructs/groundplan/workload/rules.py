@@ -12,13 +12,13 @@ from groundplan.catalog import shipped
 from groundplan.findings import Problem, Severity, rule
 from groundplan.secrets import is_secret_name
 from groundplan.site import Site
-from groundplan.workload import config_rules, fit_rules, run_rules, shape_rules
-from groundplan.workload.environment import MANAGED
+from groundplan.workload import bounds_rules, config_rules, fit_rules, queue_rules, run_rules, shape_rules
+from groundplan.workload.environment import MANAGED, environment_of
 from groundplan.workload.places import place
 from groundplan.workload.plan import MAX_BASE_NAME
 from groundplan.workload.shape import shape_of
 
-__all__ = ["config_rules", "fit_rules", "run_rules", "shape_rules"]
+__all__ = ["bounds_rules", "config_rules", "fit_rules", "queue_rules", "run_rules", "shape_rules"]
 
 _FLOATING = {"latest", "nightly", "main", "dev"}
 _RELEASE_TAG = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
@@ -80,10 +80,15 @@ def cuda_driver(site: Site) -> Iterator[Problem]:
 
 @rule("job-environment")
 def job_environment(site: Site) -> Iterator[Problem]:
-    """Variables of the user's own: no secret, and nothing that groundplan sets from other keys or that breaks NeMo
-    RL."""
-    for name in site.profile.workload.environment:
+    """Variables of the user's own: no secret, and nothing that groundplan sets from other keys or that breaks NeMo RL.
+
+    A value that groundplan would set itself passes.
+    """
+    usual = _usual_environment(site)
+    for name, value in site.profile.workload.environment.items():
         path = ("workload", "environment", name)
+        if usual.get(name) == value:
+            continue
         if is_secret_name(name):
             message = f"workload.environment: `{name}` names a secret, and the value would stand in the manifest"
             yield Problem(path, message, "use `secrets:` (hugging_face, wandb)")
@@ -91,15 +96,28 @@ def job_environment(site: Site) -> Iterator[Problem]:
             yield Problem(path, f"workload.environment: groundplan sets `{name}` itself", "leave it out")
         elif name in _REFUSED:
             yield Problem(path, f"workload.environment: `{name}` {_REFUSED[name]}", "leave it out")
-        elif name in _DOUBTFUL:
-            message = f"workload.environment: `{name}` {_DOUBTFUL[name]}"
-            yield Problem(path, message, "leave it out, unless a support case asks for it", Severity.WARNING)
+        elif name in _DOUBTFUL or name in shipped("nemo_rl")["nccl"]:
+            reason = _DOUBTFUL.get(name, "is tuned for the RDMA network by the gIB plugin's own settings")
+            hint = f"use {usual[name]}, or leave it out" if name in usual else _LEAVE_OUT
+            yield Problem(path, f"workload.environment: `{name}` {reason}", hint, Severity.WARNING)
 
+
+def _usual_environment(site: Site) -> dict[str, str]:
+    job = site.job
+    if job is None:
+        return {}
+    return environment_of(job.release, job.pool.machine if job.pool else None, job.config, job.mount_path)
+
+
+_LEAVE_OUT = "leave it out, unless a support case asks for it"
 
 _REFUSED = {
     "ENABLE_LOGIN_SHELL": "makes KubeRay start Ray in a login shell, where NeMo RL's `ray` is not on the path",
     "RAY_enable_autoscaler_v2": "needs autoscaling, which a training has not",
     "CUDA_VISIBLE_DEVICES": "is set by Ray for each actor, and the driver's value would overwrite it",
+    "KUBERAY_GEN_RAY_START_CMD": "is KubeRay's own: the command that starts Ray",
+    "PATH": "would hide the image's own programs, `python` and `ray` among them",
+    "LD_PRELOAD": "would put a library into every program of head and workers, which differ in what they have",
     "RAY_OVERRIDE_JOB_RUNTIME_ENV": "is for a runtimeEnvYAML, which groundplan does not write",
 }
 _DOUBTFUL = {
@@ -108,6 +126,7 @@ _DOUBTFUL = {
     "NCCL_SOCKET_IFNAME": "must name the interface that the nodes reach each other by, which is eth0",
     "GLOO_SOCKET_IFNAME": "must name the interface that the nodes reach each other by, which is eth0",
     "NCCL_NET": "other than gIB leaves the RDMA network unused",
+    "PYTHONPATH": "puts other modules before the image's own, for the driver and every actor",
     "NRL_FORCE_REBUILD_VENVS": "builds every environment anew on every node, from the network",
 }
 
@@ -122,7 +141,7 @@ def retries_checkpoints(site: Site) -> Iterator[Problem]:
     if not job.config.on("checkpointing.enabled"):
         message = f"workload.retries {job.spec.retries}: checkpointing is off, so that each starts from nothing"
         yield Problem(path, message, "set `checkpointing.enabled: true`, or retries to 0")
-    elif not job.config.text("checkpointing.checkpoint_dir").startswith(job.mount_path + "/"):
+    elif not job.shares(job.config.text("checkpointing.checkpoint_dir")):
         message = (
             f"workload.retries {job.spec.retries}: the checkpoints are not on shared storage, and go with the pods"
         )

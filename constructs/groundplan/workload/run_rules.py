@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from groundplan.findings import Problem, Severity, rule
 from groundplan.site import Site
+from groundplan.workload.bounds_rules import missing, unjudged
 from groundplan.workload.job import JobPlan
 from groundplan.workload.places import place
 from groundplan.workload.shape import shape_of
@@ -72,7 +73,7 @@ def fp8_generation(site: Site) -> Iterator[Problem]:
 def validation_set(site: Site) -> Iterator[Problem]:
     """Validation needs a validation set (R13). GSM8K's own is its test split; none is split off its training data."""
     job = site.job
-    if job is None:
+    if job is None or missing(job):
         return
     config = job.config
     period = config.get("grpo.val_period")
@@ -100,7 +101,7 @@ def _validates(job: JobPlan) -> bool:
 def sampling(site: Site) -> Iterator[Problem]:
     """A step takes no more prompts than the data set has, and batch_multiplier is for dynamic sampling alone (R13)."""
     job = site.job
-    if job is None:
+    if job is None or unjudged(job):
         return
     prompts = shape_of(job.config).prompts
     if job.recipe.dataset == "gsm8k" and prompts > GSM8K_ROWS:
@@ -121,13 +122,13 @@ def shared_folders(site: Site) -> Iterator[Problem]:
     is on one node's disk and goes with its pod; on several nodes each would save a part of the checkpoint to its own.
     """
     job = site.job
-    if job is None:
+    if job is None or missing(job):
         return
     for path in ("checkpointing.checkpoint_dir", "logger.log_dir"):
         folder = job.config.text(path)
         if path.startswith("checkpointing") and not job.config.on("checkpointing.enabled"):
             continue
-        if folder != job.mount_path and not folder.startswith(job.mount_path + "/"):
+        if not job.shares(folder):
             severity = None if path.startswith("checkpointing") else Severity.WARNING
             message = f"{path} `{folder}` is not under {job.mount_path}, where Lustre is mounted"
             yield Problem(place(job, path), message, f"use a folder such as {job.folder}", severity)

@@ -33,14 +33,15 @@ def scripts(job: JobPlan) -> dict[str, str]:
 def train_script(job: JobPlan) -> str:
     """Start the trainer with every override on a line of its own."""
     checkpoints = job.config.text("checkpointing.checkpoint_dir")
-    logs = job.config.text("logger.log_dir")
+    folders = [shlex.quote(folder) for folder in (checkpoints, job.config.text("logger.log_dir")) if folder]
     lines = [
         "#!/usr/bin/env bash",
         f"# {job.recipe.name} on NeMo RL {job.release.version}. Written by groundplan from the site's profile.",
         "set -euo pipefail",
         f"cd {WORKDIR}",
-        f"mkdir -p {shlex.quote(checkpoints)} {shlex.quote(logs)}",
     ]
+    if folders:
+        lines.append(f"mkdir -p {' '.join(folders)}")
     if job.spec.prefetch.enabled:
         lines += _wait_for_models(job)
     if job.prepares_data:
@@ -49,7 +50,7 @@ def train_script(job: JobPlan) -> str:
             f"python -u {FOLDER}/{PREPARE} {shlex.quote(job.data_folder)}",
         ]
     # python, not `uv run`: the image's environment is complete, and uv would resolve it anew from the network.
-    command = [f"python -u {job.release.script}", f"--config {shlex.quote(job.recipe.config)}"]
+    command = [f"python -u {shlex.quote(job.release.script)}", f"--config {shlex.quote(job.recipe.config)}"]
     command += [o.argument for o in job.overrides]
     lines.append(" \\\n  ".join(command))
     if job.spec.export.enabled:

@@ -52,6 +52,28 @@ class Shape:
         return self.prompts * self.generations
 
 
+def sizes_of(shape: Shape) -> tuple[str, ...]:
+    """Paths of the numbers that a shape of its backend rests on, and that count from 1."""
+    group = f"policy.{shape.backend or 'dtensor'}_cfg"
+    sizes = ["tensor_parallel_size", "context_parallel_size"]
+    if shape.backend == "megatron":
+        sizes = ["tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size"]
+        sizes += ["expert_model_parallel_size", "expert_tensor_parallel_size"]
+    vllm = ("tensor_parallel_size", "pipeline_parallel_size", "expert_parallel_size")
+    return (
+        "cluster.num_nodes",
+        "cluster.gpus_per_node",
+        "grpo.num_prompts_per_step",
+        "grpo.num_generations_per_prompt",
+        "policy.train_global_batch_size",
+        "policy.train_micro_batch_size",
+        "policy.logprob_batch_size",
+        "policy.max_total_sequence_length",
+        *(f"{group}.{size}" for size in sizes),
+        *(f"policy.generation.vllm_cfg.{size}" for size in vllm),
+    )
+
+
 def shape_of(config: Config) -> Shape:
     """The shape that a configuration asks for; what is no positive number counts as 1."""
     nodes, per_node = config.count("cluster.num_nodes"), config.count("cluster.gpus_per_node")

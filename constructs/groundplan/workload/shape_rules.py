@@ -8,8 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundplan.findings import Problem, Severity, rule
+from groundplan.findings import Problem, ProfilePath, Severity, rule
 from groundplan.site import Site
+from groundplan.workload.bounds_rules import missing, unjudged
+from groundplan.workload.job import JobPlan
+from groundplan.workload.mends import (
+    batch_near,
+    colocated,
+    generating_gpus,
+    holds,
+    node_counts,
+    prompts_near,
+    with_nodes,
+)
 from groundplan.workload.places import place
 from groundplan.workload.shape import Shape, shape_of
 
@@ -22,7 +33,7 @@ _VLLM = "policy.generation.vllm_cfg"
 @rule("training-backend")
 def training_backend(site: Site) -> Iterator[Problem]:
     """Exactly one training backend is on: policy.dtensor_cfg.enabled or policy.megatron_cfg.enabled (R1)."""
-    if site.job is None or shape_of(site.job.config).backend:
+    if site.job is None or missing(site.job) or shape_of(site.job.config).backend:
         return
     both = site.job.config.on("policy.megatron_cfg.enabled")
     message = f"{'both' if both else 'neither'} of policy.dtensor_cfg.enabled and policy.megatron_cfg.enabled is true"
@@ -34,7 +45,7 @@ def training_backend(site: Site) -> Iterator[Problem]:
 def model_parallel(site: Site) -> Iterator[Problem]:
     """The training GPUs must be a multiple of the GPUs that hold one copy of the model: TP x PP x CP (R2), and with
     Megatron also of PP x EP x ETP (R6)."""
-    if site.job is None:
+    if site.job is None or unjudged(site.job):
         return
     shape = shape_of(site.job.config)
     if not shape.backend or shape.training_gpus <= 0:
@@ -66,7 +77,7 @@ def batch_size(site: Site) -> Iterator[Problem]:
 
     NeMo RL finds out at the first step, after the model has been loaded and the first samples have been generated.
     """
-    if site.job is None:
+    if site.job is None or unjudged(site.job):
         return
     shape = shape_of(site.job.config)
     dp, batch, samples = shape.data_parallel, shape.global_batch, shape.samples
@@ -75,23 +86,43 @@ def batch_size(site: Site) -> Iterator[Problem]:
     copies = f"data parallel = {shape.training_gpus} / ({shape.tp} x {shape.pp} x {shape.cp}) = {dp}"
     if not shape.colocated:
         copies += f" (of {shape.nodes * shape.gpus_per_node} GPUs, {shape.generation_gpus} generate)"
-    if batch % dp:
-        message = f"{copies}; train_global_batch_size {batch} is not divisible by {dp}"
-        yield Problem(place(site.job, _BATCH), message, f"use {_near_multiple(batch, dp)}")
     product = f"num_prompts_per_step {shape.prompts} x num_generations_per_prompt {shape.generations} = {samples}"
-    at = place(site.job, _PROMPTS, _GENERATIONS, _BATCH)
-    if samples % batch:
-        hint = f"use a train_global_batch_size that divides {samples}, or other numbers of prompts and generations"
-        yield Problem(at, f"{product} samples are not divisible by train_global_batch_size {batch}", hint)
-    if samples % dp:
-        hint = f"use numbers of prompts and generations whose product is a multiple of {dp}"
-        yield Problem(at, f"{copies}; {product} samples are not divisible by {dp}", hint)
+    faults = [f"train_global_batch_size {batch} is not divisible by {dp}"] if batch % dp else []
+    uneven = [str(dp)] if samples % dp else []
+    uneven += [f"train_global_batch_size {batch}"] if samples % batch else []
+    if uneven:
+        faults.append(f"{product} samples are not divisible by {' and by '.join(uneven)}")
+    if faults:
+        at = _at(site.job, _BATCH, _PROMPTS, _GENERATIONS)
+        yield Problem(at, f"{copies}; {'; '.join(faults)}", _batch_hint(site.job, shape))
+
+
+def _at(job: JobPlan, *paths: str) -> ProfilePath:
+    """The user's override of one of `paths`; else their number of nodes; else the recipe."""
+    found = place(job, *paths)
+    return ("workload", "nodes") if found == ("workload", "recipe") and job.spec.nodes else found
+
+
+def _batch_hint(job: JobPlan, shape: Shape) -> str:
+    """Numbers that pass, over the nodes as they are; and other numbers of nodes that do."""
+    packed = job.config.on("policy.sequence_packing.enabled") or job.config.on("policy.dynamic_batching.enabled")
+    micro = 1 if packed else shape.micro_batch
+    batch = batch_near(shape, micro) or batch_near(shape, 1)
+    if batch is not None:
+        hint = f"set `{_BATCH}: {batch}`"
+    else:
+        prompts, batch = prompts_near(shape, micro)
+        hint = f"set `{_PROMPTS}: {prompts}` and `{_BATCH}: {batch}`"
+    if shape.nodes == job.nodes and job.pool is not None:
+        counts = node_counts(shape, job.pool.max_nodes, shape.generation_gpus // shape.gpus_per_node)
+        hint += "".join(f", or `workload.nodes: {count}`" for count in counts)
+    return hint
 
 
 @rule("micro-batch", Severity.WARNING)
 def micro_batch(site: Site) -> Iterator[Problem]:
     """One copy's part of the batch divides into micro batches, unless sequences are packed or batched dynamically."""
-    if site.job is None:
+    if site.job is None or unjudged(site.job):
         return
     config, shape = site.job.config, shape_of(site.job.config)
     packed = config.on("policy.sequence_packing.enabled") or config.on("policy.dynamic_batching.enabled")
@@ -110,7 +141,9 @@ def micro_batch(site: Site) -> Iterator[Problem]:
 def generation_parallel(site: Site) -> Iterator[Problem]:
     """The generating GPUs divide into vLLM engines of TP x PP; pipeline and expert parallel have terms of their own
     (R7)."""
-    if site.job is None or site.job.config.text("policy.generation.backend") not in ("vllm", ""):
+    if site.job is None or unjudged(site.job):
+        return
+    if site.job.config.text("policy.generation.backend") not in ("vllm", ""):
         return
     config, shape = site.job.config, shape_of(site.job.config)
     engine = shape.vllm_tp * shape.vllm_pp
@@ -140,7 +173,7 @@ def generation_parallel(site: Site) -> Iterator[Problem]:
 def sequence_batching(site: Site) -> Iterator[Problem]:
     """Sequence packing and dynamic batching exclude each other, and context or pipeline parallel need one or forbid it
     (R8)."""
-    if site.job is None:
+    if site.job is None or unjudged(site.job):
         return
     config, shape = site.job.config, shape_of(site.job.config)
     packing, dynamic = "policy.sequence_packing.enabled", "policy.dynamic_batching.enabled"
@@ -163,7 +196,7 @@ def logprob_micro_batch(site: Site) -> Iterator[Problem]:
     With different ones the two disagree, and importance ratios drift from 1. NeMo RL refuses it, unless
     loss_fn.force_on_policy_ratio is on (one batch a step), or NRL_IGNORE_TP_ACCURACY_CHECK=1 is in the environment.
     """
-    if site.job is None:
+    if site.job is None or unjudged(site.job):
         return
     config, shape = site.job.config, shape_of(site.job.config)
     if shape.tp < 4 or shape.micro_batch == shape.logprob_batch:
@@ -189,7 +222,7 @@ def generation_split(site: Site) -> Iterator[Problem]:
     On one node: 0 < colocated.resources.gpus_per_node < cluster.gpus_per_node, and num_nodes null or 1. On more: 0 <
     colocated.resources.num_nodes < cluster.num_nodes, and whole nodes.
     """
-    if site.job is None:
+    if site.job is None or unjudged(site.job):
         return
     config, shape = site.job.config, shape_of(site.job.config)
     if shape.colocated:
@@ -197,13 +230,11 @@ def generation_split(site: Site) -> Iterator[Problem]:
     gpus, nodes = (config.get(f"{_COLOCATED}.resources.{key}") for key in ("gpus_per_node", "num_nodes"))
     where = f"{_COLOCATED}.resources"
     if shape.nodes == 1:
-        at = place(site.job, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled", "cluster.num_nodes")
+        at = _at(site.job, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled", "cluster.num_nodes")
         if not (isinstance(gpus, int) and 0 < gpus < shape.gpus_per_node):
             limits = f"1 to {shape.gpus_per_node - 1} of {shape.gpus_per_node} GPUs"
             message = f"{where}.gpus_per_node is {gpus}; on one node it must be {limits}"
-            yield Problem(
-                at, message, f"use {max(shape.gpus_per_node // 2, 1)}, or more nodes, or `{_COLOCATED}.enabled: true`"
-            )
+            yield Problem(at, message, _split_hint(site.job, shape))
         if nodes not in (None, 1):
             at = place(site.job, f"{where}.num_nodes", f"{_COLOCATED}.enabled")
             yield Problem(at, f"{where}.num_nodes is {nodes}; on one node it must be null or 1", "set it to null")
@@ -220,6 +251,21 @@ def generation_split(site: Site) -> Iterator[Problem]:
         yield Problem(at, message, f"use {shape.gpus_per_node}")
 
 
+def _split_hint(job: JobPlan, shape: Shape) -> str:
+    """What to do on one node: two nodes, generation beside training, or a split that divides; whichever would pass."""
+    hints = []
+    nodes = job.config.get(f"{_COLOCATED}.resources.num_nodes")
+    if job.pool and job.pool.max_nodes > 1 and job.nodes == 1 and nodes == 1 and holds(with_nodes(shape, 2, 1)):
+        hints.append("`workload.nodes: 2`")
+    if holds(colocated(shape)):
+        hints.append(f"`{_COLOCATED}.enabled: true`")
+    split = generating_gpus(shape)
+    if split is not None:
+        hints.append(f"`{_COLOCATED}.resources.gpus_per_node: {split}`")
+    usual = f"`{_COLOCATED}.enabled: true`, with parallel sizes and batches that fit {shape.gpus_per_node} GPUs"
+    return f"set {', or '.join(hints) or usual}"
+
+
 def training_gpus(shape: Shape) -> str:
     """``16 training GPUs`` with where they come from."""
     total = f"{shape.nodes} x {shape.gpus_per_node}"
@@ -230,8 +276,3 @@ def training_gpus(shape: Shape) -> str:
 
 def _bypassed(site: Site) -> bool:
     return site.job is not None and site.job.environment.get("NRL_IGNORE_TP_ACCURACY_CHECK") == "1"
-
-
-def _near_multiple(value: int, step: int) -> str:
-    below = value // step * step
-    return f"{below} or {below + step}" if below else str(step)

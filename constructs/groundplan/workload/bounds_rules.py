@@ -1,0 +1,137 @@
+"""Rules of single values: what NeMo RL counts from one upwards, shares between nothing and all, keys it cannot miss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from groundplan.catalog import shipped
+from groundplan.findings import Problem, ProfilePath, Severity, rule
+from groundplan.site import Site
+from groundplan.workload.config import Config
+from groundplan.workload.job import JobPlan
+from groundplan.workload.places import OVERRIDES, place, written, written_twice
+from groundplan.workload.shape import shape_of, sizes_of
+
+_VLLM = "policy.generation.vllm_cfg"
+_SHARE = f"{_VLLM}.gpu_memory_utilization"
+#: Above it CUDA graphs and NCCL find no room beside vLLM.
+_SHARE_WARNED = 0.95
+
+
+@rule("config-bounds")
+def config_bounds(site: Site) -> Iterator[Problem]:
+    """A value is out of the range that NeMo RL or vLLM can work with.
+
+    Steps, lengths, batches, prompts and parallel sizes count from 1: with 0 a training ends at once, or divides by
+    it at its first step. `gpu_memory_utilization` is a share of the GPU, between 0 and 1; above 0.95 is a warning.
+
+    Source: nemo_rl/algorithms/grpo.py at the tags; vLLM's engine arguments.
+
+    Mend: a value within the range.
+    """
+    job = site.job
+    if job is None or missing(job):
+        return
+    for path in _counted(job.config):
+        value = job.config.get(path)
+        follows = isinstance(job.config.values.get(path), str)  # another key's value, which is judged itself
+        if _number(value) and value < 1 and not follows:
+            yield Problem(place(job, path), f"`{path}` is {value} and must be at least 1", "use 1 or more")
+    share = job.config.get(_SHARE)
+    if not _number(share) or job.config.text("policy.generation.backend") not in ("vllm", ""):
+        return
+    if not 0 < share < 1:
+        yield Problem(place(job, _SHARE), f"`{_SHARE}` is {share} and must be between 0 and 1", "use 0.6 to 0.9")
+    elif share > _SHARE_WARNED:
+        message = f"`{_SHARE}` is {share}: above {_SHARE_WARNED} CUDA and NCCL find no room beside vLLM"
+        yield Problem(place(job, _SHARE), message, "use 0.9 or less", Severity.WARNING)
+
+
+@rule("vllm-length", Severity.WARNING)
+def vllm_length(site: Site) -> Iterator[Problem]:
+    """vLLM's max_model_len is below policy.max_total_sequence_length.
+
+    Generation then stops at the smaller number, and prompts that are longer are refused by vLLM.
+
+    Source: examples/configs/grpo_math_1B.yaml, where the one refers to the other.
+
+    Mend: leave max_model_len to follow max_total_sequence_length.
+    """
+    job = site.job
+    if job is None:
+        return
+    path, whole = f"{_VLLM}.max_model_len", "policy.max_total_sequence_length"
+    length, total = job.config.get(path), job.config.get(whole)
+    if _number(length) and _number(total) and 1 <= length < total:
+        hint = f"set `{path}: {total}`"
+        yield Problem(place(job, path, whole), f"`{path}` {length} is below {whole} {total}", hint)
+
+
+@rule("config-needed")
+def config_needed(site: Site) -> Iterator[Problem]:
+    """An override takes away a key that NeMo RL cannot do without.
+
+    ``~policy.model_name``, ``policy: null`` and the like stop the job at its start, after the nodes have come up. While
+    one is missing the shape of the training is not judged.
+
+    Source: catalog nemo_rl (`needed`), from nemo_rl/algorithms/grpo.py and the config's TypedDicts.
+
+    Mend: take the override out.
+    """
+    job = site.job
+    if job is None:
+        return
+    for path, (at, shown) in missing(job).items():
+        yield Problem(at, f"{shown}: NeMo RL cannot do without `{path}`", "leave it out, or give the key a value")
+
+
+@rule("config-twice")
+def config_twice(site: Site) -> Iterator[Problem]:
+    """One configuration key is written twice, in two spellings: dotted and nested, or with and without a prefix.
+
+    Which of them holds would depend on their order.
+
+    Mend: keep one of them.
+    """
+    job = site.job
+    if job is None:
+        return
+    for path, first, second in written_twice(job.spec.overrides):
+        places = f"as {_spelled(first)} and as {_spelled(second)}"
+        yield Problem(second, f"workload.overrides: `{path}` is written twice, {places}", "keep one of them")
+
+
+def missing(job: JobPlan) -> dict[str, tuple[ProfilePath, str]]:
+    """Needed key that an override takes away -> its place, and the override as it is written."""
+    needed: tuple[str, ...] = tuple(shipped("nemo_rl")["needed"])
+    found: dict[str, tuple[ProfilePath, str]] = {}
+    for path, (at, prefix, value) in written(job.spec.overrides).items():
+        gone = [key for key in needed if (key == path or key.startswith(path + ".")) and not job.config.has(key)]
+        # A leaf set to null is of the wrong type, which config-type says.
+        group = path not in job.release.keys and path not in job.recipe.sets
+        if gone and (prefix == "~" or (value is None and group)):
+            found[path] = (at, f"`~{path}`" if prefix == "~" else f"`{prefix}{path}: null`")
+    return found
+
+
+def unjudged(job: JobPlan) -> bool:
+    """Whether the shape cannot be told, because a number that it rests on is missing or none: other rules say so."""
+    values = (job.config.get(path) for path in sizes_of(shape_of(job.config)))
+    wrong = any(v is not None and (not isinstance(v, int) or isinstance(v, bool) or v < 1) for v in values)
+    return wrong or bool(missing(job))
+
+
+def _counted(config: Config) -> list[str]:
+    paths = ["grpo.max_num_steps", "policy.max_total_sequence_length", "policy.generation.max_new_tokens"]
+    if config.on("checkpointing.enabled"):
+        paths.append("checkpointing.save_period")
+    return [*paths, *(path for path in sizes_of(shape_of(config)) if path not in paths)]
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _spelled(at: ProfilePath) -> str:
+    return " > ".join(f"`{key}`" for key in at[len(OVERRIDES) :])
