@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,8 +14,9 @@ from tempfile import mkdtemp
 from typing import Any
 
 from groundplan.checks import check_profile
+from groundplan.order import STACKS
 from groundplan.profile import parse_profile
-from groundplan.site import STACKS, Site
+from groundplan.site import Site
 from groundplan.synthesis.app import write_site
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +28,18 @@ project: my-project
 zone: us-central1-b
 reservation: my-reservation
 """
+
+
+def run(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the program as a user would, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "groundplan", *arguments],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def site_of(text: str) -> Site:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,18 +10,7 @@ from pathlib import Path
 import pytest
 
 from groundplan.cli import COMMANDS
-from sites import ROOT, SMALL
-
-
-def run(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "groundplan", *arguments],
-        cwd=cwd,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+from sites import SMALL, run
 
 
 def test_help_lists_every_command() -> None:

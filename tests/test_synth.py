@@ -14,7 +14,7 @@ import pytest
 from groundplan.findings import GroundplanError
 from groundplan.secrets import find_secrets
 from groundplan.synthesis.app import write_site
-from sites import ROOT, SHIPPED, SMALL, Synthesized, synthesized
+from sites import ROOT, SHIPPED, SMALL, Synthesized, run, synthesized
 
 TUTORIAL = (ROOT / "profiles" / "nemo-rl-b200.yaml").read_text("utf-8")
 
@@ -78,17 +78,6 @@ SITES |= {"small": SMALL, "full": FULL, "terraform-cloud": TERRAFORM_CLOUD, "exi
 @pytest.fixture(params=sorted(SITES))
 def site(request: pytest.FixtureRequest) -> Synthesized:
     return synthesized(SITES[request.param])
-
-
-def run(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "groundplan", *arguments],
-        cwd=cwd,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -58,18 +58,7 @@ class Checked:
 def all_findings(site: Site, source: Source | None = None) -> list[Finding]:
     """All findings of all rules, in the order of the file; those that the profile ignores carry its reason."""
     found = [f for rule in RULES.values() if rule.subject == "site" for f in rule.findings(site)]
-    return in_order(_without_secrets([settle(finding, site, source) for finding in found]))
-
-
-def _without_secrets(findings: list[Finding]) -> list[Finding]:
-    """Show no source line with a secret that only its key gives away; what looks like one was refused before."""
-    lines = {finding.location.line for finding in findings if finding.rule == "secret-value" and finding.location}
-    return [
-        dataclasses.replace(finding, location=dataclasses.replace(finding.location, text=""))
-        if finding.location and finding.location.line in lines
-        else finding
-        for finding in findings
-    ]
+    return in_order([settle(finding, site, source) for finding in found])
 
 
 def settle(finding: Finding, site: Site, source: Source | None) -> Finding:

@@ -16,6 +16,7 @@ import click
 
 from groundplan import __version__
 from groundplan.findings import GroundplanError, ProfileError, UnavailableError
+from groundplan.settings import is_on
 
 #: Command -> where it is defined and its one-line help, so that `groundplan --help` loads none of them.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -79,7 +80,7 @@ def main() -> None:
 
 def run(program: Callable[[], None]) -> None:
     """Run a program; every error the user can mend becomes a message without a traceback."""
-    if not os.environ.get("GROUNDPLAN_PLAIN_IMPORTS"):  # which is to show Python and jsii as they come
+    if not is_on("GROUNDPLAN_PLAIN_IMPORTS"):  # which is to show Python and jsii as they come
         # A short program that keeps nearly all it makes: looking for garbage costs a twentieth of `check`.
         gc.set_threshold(100_000)
     try:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from groundplan.findings import RULES, Problem, ProfilePath, Rule, Severity, dotted, rule
 from groundplan.gpu.plan import PoolPlan
 from groundplan.network.addresses import Range, fabric_ranges, primary_ranges
+from groundplan.order import STACKS
 from groundplan.rules.names import names_of
-from groundplan.site import STACKS, Site
+from groundplan.site import Site
 
 #: How many of many things a message names.
 _NAMED = 3

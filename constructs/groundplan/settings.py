@@ -1,4 +1,4 @@
-"""Which profile is meant when none is named: ``GROUNDPLAN_PROFILE``, else the ``profile`` context of ``cdktf.json``."""
+"""What the environment decides: switches, and the profile that is meant when none is named."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from pathlib import Path
 from groundplan.findings import GroundplanError
 
 PROFILE_VARIABLE = "GROUNDPLAN_PROFILE"
+
+
+def is_on(variable: str) -> bool:
+    """Whether a switch in the environment is on: set, and not to 0."""
+    return os.environ.get(variable, "") not in ("", "0")
 
 
 def default_profile(folder: Path = Path()) -> Path:

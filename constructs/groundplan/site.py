@@ -21,9 +21,6 @@ from groundplan.storage.plan import LustrePlan, plan_lustre
 from groundplan.workload.job import JobPlan
 from groundplan.workload.plan import plan_job
 
-#: The stacks in order of creation; destroy goes the other way.
-STACKS = ("network", "storage", "cluster", "gpu", "platform", "workload")
-
 
 @dataclass(frozen=True)
 class Site:

@@ -18,10 +18,9 @@ import yaml
 from groundplan.catalog.entries import Gpu, LustreTier, Machine, build_entry
 from groundplan.findings import GroundplanError
 from groundplan.secrets import find_secrets, looks_secret, mask_secrets
+from groundplan.source import SAFE_LOADER
 
 __all__ = ["Catalog", "Gpu", "LustreTier", "Machine", "Provenance", "load_catalog", "shipped"]
-
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def shipped(name: str) -> dict[str, Any]:
     file = Path(__file__).with_name(f"{name}.yaml")  # importlib.resources would cost every `check` 10 ms
     if not file.is_file():
         return {}
-    data: dict[str, Any] = yaml.load(file.read_text("utf-8"), Loader=_Loader)  # our own file, by the safe loader
+    data: dict[str, Any] = yaml.load(file.read_text("utf-8"), Loader=SAFE_LOADER)  # our own file, by the safe loader
     return data
 
 
@@ -167,7 +166,7 @@ def _user_file(file: Path) -> dict[str, Any]:
         text = file.read_text("utf-8")
         for line, _, what in find_secrets(text):
             raise GroundplanError(f"catalog file {file}, line {line}: a literal {what} stands there; {_SECRET_MEND}")
-        data = yaml.load(text, Loader=_Loader)
+        data = yaml.load(text, Loader=SAFE_LOADER)
     except OSError as error:
         raise GroundplanError(f"catalog file {file} cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:

@@ -7,16 +7,13 @@ from collections.abc import Iterator
 
 from groundplan.cluster.versions import is_below
 from groundplan.findings import Problem, ProfilePath, Severity, rule
-from groundplan.network.addresses import is_private
+from groundplan.network.addresses import WIDEST_PUBLIC, is_private
 from groundplan.site import Site
 
 _CONTROL_PLANE: ProfilePath = ("cluster", "control_plane")
 
 #: Most authorized networks of a cluster (GKE documentation, "Authorized networks", limits).
 _MOST_AUTHORIZED = 100
-
-#: A public range wider than this admits a good part of the internet.
-_WIDEST_PUBLIC = 8
 
 
 @rule("gke-version-old")
@@ -68,7 +65,7 @@ def open_control_plane(site: Site) -> Iterator[Problem]:
     Mend: the ranges of those who call; or the DNS endpoint alone, where IAM decides.
     """
     for index, entry in enumerate(site.profile.cluster.control_plane.authorized_networks):
-        if entry.cidr.prefixlen < _WIDEST_PUBLIC and not is_private(entry.cidr):
+        if entry.cidr.prefixlen < WIDEST_PUBLIC and not is_private(entry.cidr):
             yield Problem(
                 (*_CONTROL_PLANE, "authorized_networks", index, "cidr"),
                 f"authorized network {entry.name} admits {entry.cidr} to the Kubernetes API",
@@ -132,7 +129,7 @@ def endpoint_unreachable(site: Site) -> Iterator[Problem]:
             "turn it on, unless Terraform runs in the VPC",
         )
     for index, entry in enumerate(control_plane.authorized_networks):
-        if not is_private(entry.cidr) and entry.cidr.prefixlen >= _WIDEST_PUBLIC:
+        if not is_private(entry.cidr) and entry.cidr.prefixlen >= WIDEST_PUBLIC:
             yield Problem(
                 (*_CONTROL_PLANE, "authorized_networks", index, "cidr"),
                 f"authorized network {entry.name} {entry.cidr} is public, and the IP endpoint is private",

@@ -11,12 +11,9 @@ from cdktf_cdktf_provider_google.service_account_iam_member import ServiceAccoun
 from cdktf_cdktf_provider_google.storage_bucket_iam_member import StorageBucketIamMember
 from constructs import Construct
 
-from groundplan.cluster.plan import NODE_ROLES, account_email
+from groundplan.cluster.plan import NODE_ROLES, NODE_SCOPES, account_email
 from groundplan.site import Site
 from groundplan.stack import SiteStack
-
-#: What the node account may ask for is decided by its roles, so the scope is the whole platform.
-SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 
 #: Metrics packages: those of GKE and the GPUs' (DCGM).
 MONITORED = [
@@ -144,7 +141,7 @@ class ClusterStack(SiteStack):
             initial_node_count=1,
             node_config=gke.ContainerClusterNodeConfig(
                 service_account=self._nodes_email,
-                oauth_scopes=SCOPES,
+                oauth_scopes=NODE_SCOPES,
                 shielded_instance_config=gke.ContainerClusterNodeConfigShieldedInstanceConfig(
                     enable_secure_boot=True, enable_integrity_monitoring=True
                 ),
@@ -250,7 +247,7 @@ class ClusterStack(SiteStack):
                 disk_size_gb=spec.disk_gib,
                 disk_type=spec.disk_type,
                 service_account=self._nodes_email,
-                oauth_scopes=SCOPES,
+                oauth_scopes=NODE_SCOPES,
                 gvnic=pool.ContainerNodePoolNodeConfigGvnic(enabled=True),
                 shielded_instance_config=pool.ContainerNodePoolNodeConfigShieldedInstanceConfig(
                     enable_secure_boot=spec.secure_boot, enable_integrity_monitoring=True

@@ -9,8 +9,8 @@ import click
 
 import groundplan.checks  # noqa: F401  (registers the rules)
 from groundplan.findings import RULES, Rule
+from groundplan.order import STACKS
 from groundplan.review.assess import PLAN_RULES
-from groundplan.site import STACKS
 
 
 def by_topic() -> dict[str, list[Rule]]:

@@ -9,9 +9,16 @@ from groundplan.catalog import Catalog, Machine
 from groundplan.gpu.spec import Capacity, GpuPool, Reservation
 from groundplan.profile import Profile
 
-#: Node label and taint key that GKE itself puts on GPU nodes.
+#: Labels and the taint's key that GKE itself puts on nodes, and on GPU nodes.
+POOL_LABEL = "cloud.google.com/gke-nodepool"
 ACCELERATOR_LABEL = "cloud.google.com/gke-accelerator"
 GPU_TAINT = "nvidia.com/gpu"
+
+#: Volume name -> folder of a GPU node: the driver's libraries and the gIB plugin. Pods mount both below /usr/local.
+HOST_PATHS = {"nvidia": "/home/kubernetes/bin/nvidia", "gib": "/home/kubernetes/bin/gib"}
+
+#: Taint effects as the GKE API spells them -> as Kubernetes does.
+_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "PREFER_NO_SCHEDULE": "PreferNoSchedule", "NO_EXECUTE": "NoExecute"}
 
 #: Key under which GKE takes a reservation's name.
 RESERVATION_KEY = "compute.googleapis.com/reservation-name"
@@ -156,3 +163,16 @@ def _plan_pool(profile: Profile, catalog: Catalog, index: int, spec: GpuPool) ->
         auto_repair=spec.auto_repair if spec.auto_repair is not None else spec.capacity not in DYNAMIC,
         auto_upgrade=spec.auto_upgrade if spec.auto_upgrade is not None else True,
     )
+
+
+def gpu_toleration() -> dict[str, str]:
+    """Of GKE's own taint of GPU nodes."""
+    return {"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}
+
+
+def own_tolerations(pool: PoolPlan) -> list[dict[str, str]]:
+    """Of the taints that the profile puts on a pool."""
+    return [
+        {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": _EFFECTS[taint.effect]}
+        for taint in pool.spec.taints
+    ]

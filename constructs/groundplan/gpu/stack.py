@@ -13,13 +13,11 @@ from cdktf_cdktf_provider_google.compute_network import ComputeNetwork
 from cdktf_cdktf_provider_google.compute_subnetwork import ComputeSubnetwork
 from constructs import Construct
 
-from groundplan.cluster.plan import account_email
+from groundplan.cluster.plan import NODE_SCOPES, account_email
 from groundplan.gpu.plan import DYNAMIC, GPU_TAINT, RESERVATION_KEY, PoolPlan
 from groundplan.network.stack import own_firewall
 from groundplan.site import Site
 from groundplan.stack import SiteStack
-
-SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 
 #: TCP buffers for checkpoints and weights over the ordinary NICs (as Google's cluster-toolkit sets them on A3 and A4).
 SYSCTLS = {"net.ipv4.tcp_rmem": "4096 87380 16777216", "net.ipv4.tcp_wmem": "4096 16384 16777216"}
@@ -118,7 +116,7 @@ class GpuStack(SiteStack):
     def _use(self, network: str, subnetworks: list[str]) -> None:
         """Note what pools refer to, by construct ids.
 
-        The references are written out, because each of cdktf's tokens costs a millisecond and a pool has eighteen.
+        The references are written out: each attribute read from a cdktf resource is a round trip to Node.
         """
         for subnetwork in subnetworks:
             pair = f"${{google_compute_network.{network}.name}}", f"${{google_compute_subnetwork.{subnetwork}.name}}"
@@ -221,7 +219,7 @@ class GpuStack(SiteStack):
             disk_size_gb=spec.boot_disk.size_gib,
             disk_type=plan.boot_disk_type or None,
             service_account=account_email(site.cluster.nodes_account, site.project),
-            oauth_scopes=SCOPES,
+            oauth_scopes=NODE_SCOPES,
             gvnic=pool.ContainerNodePoolNodeConfigGvnic(enabled=True),
             shielded_instance_config=pool.ContainerNodePoolNodeConfigShieldedInstanceConfig(
                 enable_secure_boot=spec.secure_boot, enable_integrity_monitoring=True

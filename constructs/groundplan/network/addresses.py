@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 #: Secondary ranges lose none (VPC documentation, "Unusable addresses in IPv4 subnet ranges").
 RESERVED_PER_SUBNETWORK = 4
 
+#: A public range wider than this (its prefix length) admits a good part of the internet.
+WIDEST_PUBLIC = 8
+
 #: Nodes that a new regional cluster starts with, one in each of three zones, before its default pool is removed.
 BOOTSTRAP_NODES = 3
 

@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 
 from groundplan.findings import Problem, Severity, rule
-from groundplan.network.addresses import RFC_1918, ranges_of
+from groundplan.network.addresses import RFC_1918, WIDEST_PUBLIC, ranges_of
 from groundplan.network.spec import FirewallPorts, FirewallRule
 from groundplan.site import Site
-
-#: A source range wider than this admits a good part of the internet.
-_WIDEST_PUBLIC = 8
 
 _WITH_PORTS = ("tcp", "udp", "sctp")
 
@@ -137,7 +134,7 @@ def firewall_open(site: Site) -> Iterator[Problem]:
 
 
 def _is_open(source: IPv4Network) -> bool:
-    return source.prefixlen < _WIDEST_PUBLIC and not any(source.subnet_of(block) for block in RFC_1918)
+    return source.prefixlen < WIDEST_PUBLIC and not any(source.subnet_of(block) for block in RFC_1918)
 
 
 @rule("firewall-ports")

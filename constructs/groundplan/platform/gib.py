@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groundplan.gpu.plan import ACCELERATOR_LABEL
+from groundplan.gpu.plan import ACCELERATOR_LABEL, HOST_PATHS
 from groundplan.platform.spec import Gib
 from groundplan.site import Site
 
@@ -17,9 +17,6 @@ NAME = "nccl-rdma-installer"
 NAMESPACE = "kube-system"
 REPOSITORY = "us-docker.pkg.dev/gce-ai-infra/gpudirect-gib/nccl-plugin-gib"
 PAUSE_IMAGE = "gke.gcr.io/pause:3.8"
-
-#: Volume name -> folder on the node. Pods mount the same two folders at /usr/local/nvidia and /usr/local/gib.
-HOST_PATHS = {"nvidia": "/home/kubernetes/bin/nvidia", "gib": "/home/kubernetes/bin/gib"}
 
 #: Copy the plugin to the node. Martian logging of the eight RDMA interfaces is turned off first: with it on, the kernel
 #: log floods. The interfaces are the node's, which hostNetwork shows.

@@ -14,13 +14,12 @@ from typing import Any
 
 from groundplan.catalog import Machine
 from groundplan.cluster.allocatable import allocatable
-from groundplan.gpu.plan import ACCELERATOR_LABEL, GPU_TAINT, PoolPlan
+from groundplan.gpu.plan import ACCELERATOR_LABEL, POOL_LABEL, PoolPlan, gpu_toleration, own_tolerations
 from groundplan.site import Site
 
 API = "kueue.x-k8s.io/v1beta2"
 KUEUE_REPOSITORY = "oci://registry.k8s.io/kueue/charts"
 
-POOL_LABEL = "cloud.google.com/gke-nodepool"
 #: Levels by which GKE tells how close nodes stand, coarsest first.
 TOPOLOGY_LEVELS = (
     "cloud.google.com/gce-topology-block",
@@ -28,7 +27,6 @@ TOPOLOGY_LEVELS = (
     "cloud.google.com/gce-topology-host",
     "kubernetes.io/hostname",
 )
-_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "PREFER_NO_SCHEDULE": "PreferNoSchedule", "NO_EXECUTE": "NoExecute"}
 
 
 def kueue_objects(site: Site) -> dict[str, dict[str, Any]]:
@@ -79,12 +77,7 @@ def _cpu_labels(site: Site) -> dict[str, str]:
 def _gpu_flavor(site: Site, pool: PoolPlan, topology: str) -> dict[str, Any]:
     """Tolerations of the flavor are added to what it admits; the pods carry GKE's own already."""
     spec: dict[str, Any] = {"nodeLabels": {ACCELERATOR_LABEL: pool.accelerator, POOL_LABEL: pool.name}}
-    tolerations = [{"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
-    tolerations += [
-        {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": _EFFECTS[taint.effect]}
-        for taint in pool.spec.taints
-    ]
-    spec["tolerations"] = tolerations
+    spec["tolerations"] = [gpu_toleration(), *own_tolerations(pool)]
     if topology:
         spec["topologyName"] = topology
     return _object("ResourceFlavor", f"{site.name}-{pool.name}", spec)

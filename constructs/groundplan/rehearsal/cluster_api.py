@@ -14,6 +14,7 @@ import yaml
 from groundplan.rehearsal.answers import first, values_at
 from groundplan.rehearsal.wire import UNKNOWN
 from groundplan.rehearsal.world import Refused, Thing, World
+from groundplan.source import SAFE_LOADER
 
 Object = dict[str, Any]
 
@@ -78,7 +79,7 @@ def manifests(release: Object) -> Iterator[Object]:
             continue
         try:
             # JSON is the usual form, and the fast one; YAML 1.2 holds it, PyYAML is only slow on it.
-            document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+            document = yaml.load(text, Loader=SAFE_LOADER)
         except yaml.YAMLError as problem:
             raise Refused("---> values.yaml: cannot be parsed as YAML", str(problem)) from None
         yield from _objects(document)

@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib import resources
 from typing import Any
 
-import yaml
-
+from groundplan.catalog import shipped
 from groundplan.rehearsal.shapes import Block
 
 _GROUP = re.compile(r"([\w.]*)\{([^{}]*)\}")
@@ -116,9 +114,7 @@ def expand(text: str) -> frozenset[str]:
 @lru_cache(maxsize=1)
 def facts() -> Facts:
     """The catalog's facts, read once."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = (resources.files("groundplan") / "catalog" / "provider_facts.yaml").read_text("utf-8")
-    data = yaml.load(text, Loader=loader)
+    data = shipped("provider_facts")
     return Facts(
         types=data["types"],
         assumed=expand(data["assumed"]),

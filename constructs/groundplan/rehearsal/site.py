@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from groundplan.findings import GroundplanError
+from groundplan.order import kind_of, rank
 from groundplan.rehearsal.schemas import PROVIDERS, TypeKey, wheel
 from groundplan.rehearsal.terraform import resources, type_keys
-
-#: The order of a site. Stacks of other names come last, by name.
-ORDER = ("network", "storage", "cluster", "gpu", "platform", "workload")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ def read_stacks(synth_output: Path) -> list[Stack]:
     found = []
     for file in sorted((synth_output / "stacks").glob("*/cdk.tf.json")):
         name = file.parent.name
-        kind = next((each for each in ORDER if name == each or name.endswith(f"-{each}")), name)
+        kind = kind_of(name) or name
         try:
             configuration = json.loads(file.read_text("utf-8"))
         except ValueError as problem:
@@ -68,7 +66,7 @@ def read_stacks(synth_output: Path) -> list[Stack]:
         found.append(Stack(name, kind, file.parent, configuration))
     if not found:
         raise NoStacks(f"{synth_output} holds no stacks/*/cdk.tf.json: is it the output folder of groundplan synth?")
-    return sorted(found, key=lambda stack: (ORDER.index(stack.kind) if stack.kind in ORDER else len(ORDER), stack.name))
+    return sorted(found, key=lambda stack: rank(stack.name))
 
 
 def keys_of(stacks: Iterable[Stack]) -> set[TypeKey]:

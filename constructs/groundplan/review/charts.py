@@ -15,8 +15,7 @@ from typing import Any
 import yaml
 
 from groundplan.review import values
-
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+from groundplan.source import SAFE_LOADER
 
 #: The content hash that ends the names of a job and of what belongs to it.
 _HASH = re.compile(r"-[0-9a-f]{8}$")
@@ -37,7 +36,7 @@ class RayWork:
 def parse(text: str) -> Any:
     """Values as data; None when they are no YAML."""
     try:
-        return yaml.load(text, Loader=_Loader)
+        return yaml.load(text, Loader=SAFE_LOADER)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
 

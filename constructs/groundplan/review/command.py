@@ -13,8 +13,9 @@ import click
 
 from groundplan import __version__
 from groundplan.findings import GroundplanError
+from groundplan.order import rank
 from groundplan.review.assess import Assessment, Provenance, Verdict, assess
-from groundplan.review.folders import compare_folders, rank
+from groundplan.review.folders import compare_folders
 from groundplan.review.judgement import PLAN_RULES, Category, PlanRule
 from groundplan.review.model import Plan
 from groundplan.review.policy import load_policies

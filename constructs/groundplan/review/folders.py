@@ -7,20 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from groundplan.order import rank
 from groundplan.review.forcing import compare
 from groundplan.review.model import Change, Plan
 from groundplan.review.reading import UnusableInput, versioned_charts
 
 _FILE = "cdk.tf.json"
-
-#: The order of a site's stacks; others come last, by name.
-ORDER = ("network", "storage", "cluster", "gpu", "platform", "workload")
-
-
-def rank(stack: str) -> tuple[int, str]:
-    """For sorting stacks in the order in which they are applied."""
-    kind = next((n for n, each in enumerate(ORDER) if stack == each or stack.endswith(f"-{each}")), len(ORDER))
-    return kind, stack
 
 
 def compare_folders(old: Path, new: Path, names: tuple[str, str] = ("", "")) -> list[Plan]:

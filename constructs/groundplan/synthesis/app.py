@@ -17,7 +17,8 @@ from typing import Any
 
 from groundplan.checks import checked_site
 from groundplan.findings import Finding, GroundplanError
-from groundplan.site import STACKS, Site
+from groundplan.order import STACKS
+from groundplan.site import Site
 from groundplan.synthesis import bindings
 from groundplan.synthesis.artefacts import artefacts
 

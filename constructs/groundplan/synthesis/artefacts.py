@@ -8,8 +8,9 @@ import jinja2
 
 from groundplan.gpu.plan import ACCELERATOR_LABEL
 from groundplan.manifest import to_yaml
+from groundplan.order import STACKS
 from groundplan.platform.secrets import SECRETS, secret_name
-from groundplan.site import STACKS, Site
+from groundplan.site import Site
 from groundplan.workload.rayjob import manifests
 
 #: Stacks that bring custom resources and so carry the chart.

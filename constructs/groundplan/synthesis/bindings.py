@@ -41,6 +41,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from groundplan.settings import is_on
 from groundplan.synthesis import pipeline, slim
 from groundplan.synthesis.node import BindingsError, use_node
 
@@ -117,7 +118,7 @@ def load() -> None:
     # Node reads the environment once, when the import of cdktf starts it; so all of this comes first.
     use_node(os.environ)
     cache = _cache_folder()
-    if not _is_on("GROUNDPLAN_PLAIN_IMPORTS"):
+    if not is_on("GROUNDPLAN_PLAIN_IMPORTS"):
         modules = _modules()
         with _importing():
             _install(modules, cache)
@@ -331,10 +332,6 @@ def _importing() -> Iterator[None]:
             gc.enable()
 
 
-def _is_on(variable: str) -> bool:
-    return os.environ.get(variable, "") not in ("", "0")
-
-
 def _debug(message: str) -> None:
-    if _is_on("GROUNDPLAN_DEBUG"):
+    if is_on("GROUNDPLAN_DEBUG"):
         sys.stderr.write(f"groundplan: bindings: {message}\n")

@@ -8,13 +8,12 @@ from typing import Any
 from groundplan.catalog import shipped
 from groundplan.findings import Problem, ProfilePath, Severity, rule
 from groundplan.site import Site
-from groundplan.workload.config import Config
+from groundplan.workload.config import VLLM, Config
 from groundplan.workload.job import JobPlan
 from groundplan.workload.places import OVERRIDES, place, written, written_twice
 from groundplan.workload.shape import shape_of, sizes_of
 
-_VLLM = "policy.generation.vllm_cfg"
-_SHARE = f"{_VLLM}.gpu_memory_utilization"
+_SHARE = f"{VLLM}.gpu_memory_utilization"
 #: Above it CUDA graphs and NCCL find no room beside vLLM.
 _SHARE_WARNED = 0.95
 
@@ -61,7 +60,7 @@ def vllm_length(site: Site) -> Iterator[Problem]:
     job = site.job
     if job is None:
         return
-    path, whole = f"{_VLLM}.max_model_len", "policy.max_total_sequence_length"
+    path, whole = f"{VLLM}.max_model_len", "policy.max_total_sequence_length"
     length, total = job.config.get(path), job.config.get(whole)
     if _number(length) and _number(total) and 1 <= length < total:
         hint = f"set `{path}: {total}`"

@@ -15,6 +15,9 @@ from groundplan.catalog import shipped
 from groundplan.workload.hydra import Override
 from groundplan.workload.nemo_rl import Recipe, Release, flatten
 
+#: The group of vLLM's own settings.
+VLLM = "policy.generation.vllm_cfg"
+
 _REFERENCE = re.compile(r"\$\{([A-Za-z0-9_.]+)\}")
 #: How many references are followed before a circle is assumed.
 _DEPTH = 8

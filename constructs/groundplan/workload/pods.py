@@ -5,23 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from groundplan.gpu.plan import ACCELERATOR_LABEL, GPU_TAINT
+from groundplan.gpu.plan import ACCELERATOR_LABEL, HOST_PATHS, POOL_LABEL, gpu_toleration, own_tolerations
 from groundplan.workload import preflight
 from groundplan.workload.environment import container_environment
 from groundplan.workload.job import JobPlan
 from groundplan.workload.quantities import MIB, parse_bytes
 from groundplan.workload.script import FOLDER
 
-POOL_LABEL = "cloud.google.com/gke-nodepool"
 #: Label of all pods of one job: the name of the RayCluster, which KubeRay's own labels carry, has a random end.
 JOB_LABEL = "groundplan/job"
 #: With this annotation the cluster autoscaler never drains the pod's node.
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
 DASHBOARD_PORT = 8265
-#: Folders of the node -> where pods mount them: the driver's libraries, the gIB plugin.
-HOST_PATHS = {"nvidia": "/home/kubernetes/bin/nvidia", "gib": "/home/kubernetes/bin/gib"}
-
 #: Ray's worker ports. Its default range, 10002 to 19999, overlaps vLLM's and NeMo Gym's (11001 to 20000).
 WORKER_PORTS = {"min-worker-port": "10002", "max-worker-port": "11000"}
 #: Share of /dev/shm for Ray's object store; the rest is NCCL's and the data loaders'.
@@ -192,16 +188,11 @@ def _worker_selector(job: JobPlan) -> dict[str, str]:
     return {ACCELERATOR_LABEL: job.pool.accelerator, POOL_LABEL: job.pool.name}
 
 
-_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "PREFER_NO_SCHEDULE": "PreferNoSchedule", "NO_EXECUTE": "NoExecute"}
-
-
 def tolerations(job: JobPlan) -> list[dict[str, str]]:
     """GKE's own taint of GPU nodes, written out for Kueue (kuberay PR 1914), and the pool's own."""
-    found = [{"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
+    found = [gpu_toleration()]
     if job.pool is None:
         return found
     if job.pool.capacity == "queued":
         found.append({"key": "cloud.google.com/gke-queued", "operator": "Exists", "effect": "NoSchedule"})
-    for taint in job.pool.spec.taints:
-        found.append({"key": taint.key, "operator": "Equal", "value": taint.value, "effect": _EFFECTS[taint.effect]})
-    return found
+    return [*found, *own_tolerations(job.pool)]

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from groundplan.findings import Problem, Severity, rule
 from groundplan.site import Site
 from groundplan.workload.bounds_rules import missing, unjudged
+from groundplan.workload.config import VLLM
 from groundplan.workload.job import JobPlan
 from groundplan.workload.places import place
 from groundplan.workload.shape import shape_of
 
 _ASYNC = "grpo.async_grpo.enabled"
-_VLLM = "policy.generation.vllm_cfg"
 #: Rows of GSM8K's training split.
 GSM8K_ROWS = 7473
 
@@ -26,7 +26,7 @@ def async_grpo(site: Site) -> Iterator[Problem]:
         return
     config = job.config
     needs = {
-        f"{_VLLM}.async_engine": config.on(f"{_VLLM}.async_engine"),
+        f"{VLLM}.async_engine": config.on(f"{VLLM}.async_engine"),
         "loss_fn.use_importance_sampling_correction": config.on("loss_fn.use_importance_sampling_correction"),
     }
     if shape_of(config).colocated:
@@ -50,23 +50,23 @@ def fp8_generation(site: Site) -> Iterator[Problem]:
     if job is None:
         return
     config, shape = job.config, shape_of(job.config)
-    fp8 = config.get(f"{_VLLM}.precision") == "fp8"
+    fp8 = config.get(f"{VLLM}.precision") == "fp8"
     correction = "loss_fn.use_importance_sampling_correction"
     if fp8 and not config.on(correction):
-        at = place(job, f"{_VLLM}.precision", correction)
-        yield Problem(at, f"{_VLLM}.precision fp8 needs {correction} true", f"set `{correction}: true`")
-    cache = config.get(f"{_VLLM}.kv_cache_dtype")
+        at = place(job, f"{VLLM}.precision", correction)
+        yield Problem(at, f"{VLLM}.precision fp8 needs {correction} true", f"set `{correction}: true`")
+    cache = config.get(f"{VLLM}.kv_cache_dtype")
     if not (isinstance(cache, str) and cache.startswith("fp8")):
         return
-    at = place(job, f"{_VLLM}.kv_cache_dtype")
+    at = place(job, f"{VLLM}.kv_cache_dtype")
     reasons = {
-        f"{_VLLM}.precision fp8": fp8,
+        f"{VLLM}.precision fp8": fp8,
         "policy.megatron_cfg.enabled": shape.backend == "megatron",
         "pipeline parallel 1": shape.pp == 1,
-        f"{_VLLM}.async_engine false": not config.on(f"{_VLLM}.async_engine"),
+        f"{VLLM}.async_engine false": not config.on(f"{VLLM}.async_engine"),
     }
     for reason in (reason for reason, given in reasons.items() if not given):
-        yield Problem(at, f"{_VLLM}.kv_cache_dtype {cache} needs {reason}", "use `kv_cache_dtype: auto`")
+        yield Problem(at, f"{VLLM}.kv_cache_dtype {cache} needs {reason}", "use `kv_cache_dtype: auto`")
 
 
 @rule("validation-set")

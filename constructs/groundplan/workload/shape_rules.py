@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from groundplan.findings import Problem, ProfilePath, Severity, rule
 from groundplan.site import Site
 from groundplan.workload.bounds_rules import missing, unjudged
+from groundplan.workload.config import VLLM
 from groundplan.workload.job import JobPlan
 from groundplan.workload.mends import (
     batch_near,
@@ -27,7 +28,6 @@ from groundplan.workload.shape import Shape, shape_of
 _BATCH = "policy.train_global_batch_size"
 _PROMPTS, _GENERATIONS = "grpo.num_prompts_per_step", "grpo.num_generations_per_prompt"
 _COLOCATED = "policy.generation.colocated"
-_VLLM = "policy.generation.vllm_cfg"
 
 
 @rule("training-backend")
@@ -147,18 +147,18 @@ def generation_parallel(site: Site) -> Iterator[Problem]:
         return
     config, shape = site.job.config, shape_of(site.job.config)
     engine = shape.vllm_tp * shape.vllm_pp
-    at = place(site.job, f"{_VLLM}.tensor_parallel_size", f"{_VLLM}.pipeline_parallel_size")
+    at = place(site.job, f"{VLLM}.tensor_parallel_size", f"{VLLM}.pipeline_parallel_size")
     if shape.generation_gpus > 0 and shape.generation_gpus % engine:
         size = f"vLLM TP {shape.vllm_tp} x PP {shape.vllm_pp} = {engine}"
         hint = f"choose sizes whose product divides {shape.generation_gpus}"
         yield Problem(at, f"{shape.generation_gpus} generating GPUs are not divisible by {size}", hint)
-    asynchronous = config.on(f"{_VLLM}.async_engine")
+    asynchronous = config.on(f"{VLLM}.async_engine")
     if shape.vllm_pp > 1 and not asynchronous:
-        at = place(site.job, f"{_VLLM}.pipeline_parallel_size")
+        at = place(site.job, f"{VLLM}.pipeline_parallel_size")
         message = f"vLLM pipeline_parallel_size {shape.vllm_pp} needs async_engine true"
-        yield Problem(at, message, f"set `{_VLLM}.async_engine: true`, or the size to 1")
+        yield Problem(at, message, f"set `{VLLM}.async_engine: true`, or the size to 1")
     if shape.vllm_ep > 1:
-        at = place(site.job, f"{_VLLM}.expert_parallel_size")
+        at = place(site.job, f"{VLLM}.expert_parallel_size")
         if shape.vllm_ep % shape.vllm_tp:
             message = (
                 f"vLLM expert_parallel_size {shape.vllm_ep} is no multiple of tensor_parallel_size {shape.vllm_tp}"
