@@ -40,7 +40,7 @@ setup() {
   # Bytecode of what is really used, even where PYTHONDONTWRITEBYTECODE is set: one synth imports it all.
   local scratch
   scratch=$(mktemp -d)
-  PYTHONDONTWRITEBYTECODE='' "$PYTHON" -m compileall -q "$ROOT/constructs/groundplan" >/dev/null || true
+  PYTHONDONTWRITEBYTECODE='' "$PYTHON" -m compileall -q "$ROOT/constructs" >/dev/null || true
   PYTHONDONTWRITEBYTECODE='' "$PYTHON" -m groundplan synth "$ROOT/profiles/smoke.yaml" -o "$scratch" -q >/dev/null 2>&1 || true
   rm -rf "$scratch"
   [ "$kind" = dev ] && echo "$wanted" >"$VENV/.groundplan-core"

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from groundplan.settings import PROFILE_VARIABLE
+from groundplan.kernel.settings import PROFILE_VARIABLE
 
 os.environ.pop(PROFILE_VARIABLE, None)
 os.environ.setdefault("CHECKPOINT_DISABLE", "1")

@@ -13,11 +13,11 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from groundplan.checks import check_profile
-from groundplan.order import STACKS
-from groundplan.profile import parse_profile
-from groundplan.site import Site
-from groundplan.synthesis.app import write_site
+from groundplan.emit.app import write_site
+from groundplan.site.check import check_profile
+from groundplan.site.profile import parse_profile
+from groundplan.site.resolve import Site
+from groundplan.site.stacks import STACKS
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = sorted((ROOT / "profiles").glob("*.yaml"))

@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 
 import groundplan
-from groundplan.synthesis import bindings, node, slim
+from fast_bindings import loader as bindings
+from fast_bindings import node, slim
 
 SOURCES = Path(groundplan.__file__).parent
 
 HELM = """
 import os
-from groundplan.synthesis import bindings
+from fast_bindings import loader as bindings
 bindings.load()
 from cdktf import App, LocalBackend, TerraformStack
 from cdktf_cdktf_provider_helm.provider import HelmProvider
@@ -146,7 +147,7 @@ def test_collector_is_restored_and_second_load_is_free(tmp_path: Path, cache: Ma
 def test_class_of_a_module_nobody_imported_is_found(tmp_path: Path, cache: Mapping[str, str]) -> None:
     """jsii asks for it when Node returns an object of such a class."""
     program = (
-        "import sys\nfrom groundplan.synthesis import bindings\nbindings.load()\n"
+        "import sys\nfrom fast_bindings import loader as bindings\nbindings.load()\n"
         "import cdktf_cdktf_provider_helm._jsii\nfrom jsii import _reference_map\n"
         "assert 'cdktf_cdktf_provider_helm.release' not in sys.modules\n"
         "assert _reference_map._try_import_type_module('@cdktf/provider-helm.release.Release')\n"
@@ -199,7 +200,7 @@ def test_unusable_cache_folder(tmp_path: Path, helm_files: dict[str, str], varia
     ids=["build fails", "Node refuses", "jsii is different"],
 )
 def test_fast_path_breaks_down(tmp_path: Path, helm_files: dict[str, str], breakage: str, said: str) -> None:
-    program = f"from groundplan.synthesis import slim\n{breakage}\nslim.build = build\n" + HELM
+    program = f"from fast_bindings import slim\n{breakage}\nslim.build = build\n" + HELM
     if "reference_map" in breakage:  # jsii itself needs what was taken away
         program = program.replace("bindings.load()", "bindings.load(); m._submodule_fqn_map = {}")
     done = run(program, tmp_path / "out", {"GROUNDPLAN_CACHE": str(tmp_path / "cache")})
@@ -208,7 +209,7 @@ def test_fast_path_breaks_down(tmp_path: Path, helm_files: dict[str, str], break
 
 
 TEMPLATE = """
-from groundplan.synthesis import bindings
+from fast_bindings import loader as bindings
 bindings.load()
 try:
     from cdktf_cdktf_provider_helm.data_helm_template import DataHelmTemplate
@@ -367,17 +368,18 @@ def test_registry_holds_every_module_that_is_imported() -> None:
     assert used <= {f"{provider}.{name}" for provider, names in bindings.MODULES.items() for name in names}
 
 
-def test_only_stacks_and_synthesis_load_cdktf() -> None:
-    others = [p for p in SOURCES.rglob("*.py") if p.name != "stack.py" and SOURCES / "synthesis" not in p.parents]
+def test_only_stacks_constructs_and_emit_load_cdktf() -> None:
+    cdktf = ("stack.py", "constructs.py")
+    others = [p for p in SOURCES.rglob("*.py") if p.name not in cdktf and SOURCES / "emit" not in p.parents]
     assert [str(path.relative_to(SOURCES)) for path in others if loads_cdktf(path)] == []
 
 
 def test_nothing_else_starts_node() -> None:
-    """Importing the command line and all but stacks and synthesis leaves cdktf and jsii alone."""
-    names = ["groundplan.synthesis.bindings"]
+    """Importing the command line and all but stacks, constructs and emit leaves cdktf and jsii alone."""
+    names = ["fast_bindings.loader"]
     for path in SOURCES.rglob("*.py"):
         parts = path.relative_to(SOURCES.parent).with_suffix("").parts
-        if parts[-1] not in ("stack", "__main__") and parts[1] != "synthesis":
+        if parts[-1] not in ("stack", "constructs", "__main__") and parts[1] != "emit":
             names.append(".".join(parts).removesuffix(".__init__"))
     program = f"import importlib, sys\nfor name in {sorted(names)}: importlib.import_module(name)\n"
     program += "print(sorted({'cdktf', 'jsii', 'constructs'} & set(sys.modules)))"

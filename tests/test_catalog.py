@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from findings import UserError
 from groundplan.catalog import SECTIONS, load_catalog
-from groundplan.checks import check_file
 from groundplan.cli import cli
 from groundplan.cluster.allocatable import allocatable, reserved_cpu_millis, reserved_memory_mib
-from groundplan.findings import GroundplanError
+from groundplan.site.check import check_file
 from rules.support import text_of
 
 A4 = {
@@ -104,7 +104,7 @@ def test_a_profile_uses_its_own_machine_type(tmp_path: Path) -> None:
 )
 def test_a_wrong_catalog_file_is_named_with_its_entry(tmp_path: Path, text: str, words: list[str]) -> None:
     file = own(tmp_path, text)
-    with pytest.raises(GroundplanError) as caught:
+    with pytest.raises(UserError) as caught:
         load_catalog((file,))
     for word in ["mine.yaml", *words]:
         assert word in str(caught.value)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from groundplan.checks import check_file
-from groundplan.findings import RULES, Finding, Severity
+from findings import RULES, Finding, Severity
+from groundplan.site.check import check_file
 from rules.support import GONE, text_of
 
 POOL = "gpu.pools[0]"

@@ -19,9 +19,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundplan.checks import check_file
-from groundplan.findings import Finding, Severity
-from groundplan.profile import Profile
+from findings import Finding, Severity
+from groundplan.site.check import check_file
+from groundplan.site.profile import Profile
 from rules.support import Plain, text_of
 from sites import synthesized
 

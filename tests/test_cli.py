@@ -53,7 +53,7 @@ def test_a_profile_that_is_not_there(command: str, tmp_path: Path) -> None:
 
 def test_only_synth_loads_cdktf() -> None:
     program = (
-        "import sys; import groundplan.checks, groundplan.commands.check, groundplan.commands.schema;"
+        "import sys; import groundplan.site.check, groundplan.commands.check, groundplan.commands.schema;"
         "from groundplan.commands import init, rayjob, rules, catalog;"
         "sys.exit(any(m.split('.')[0] in ('cdktf', 'jsii', 'constructs') for m in sys.modules))"
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from findings import UserError
 from groundplan.cli import cli
-from groundplan.findings import GroundplanError
 from sites import synthesized
 
 #: As the tutorial's first step exports them.
@@ -98,14 +98,14 @@ def test_reservation_forms(tmp_path: Path, reservation: str, value: str) -> None
 
 
 def test_missing_variables_are_named(tmp_path: Path) -> None:
-    with pytest.raises(GroundplanError, match="not exported: NODE_ZONE, RESERVATION;"):
+    with pytest.raises(UserError, match="not exported: NODE_ZONE, RESERVATION;"):
         init(tmp_path, {"PROJECT_ID": "acme-research"}, "--from-env")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_token_in_a_wrong_variable_is_not_echoed(tmp_path: Path) -> None:
     token = "hf_" + "z9" * 17
-    with pytest.raises(GroundplanError) as caught:
+    with pytest.raises(UserError) as caught:
         init(tmp_path, TUTORIAL | {"LUSTRE_NAME": token}, "--from-env")
     assert "$LUSTRE_NAME" in str(caught.value)
     assert token not in str(caught.value)
@@ -113,14 +113,14 @@ def test_a_token_in_a_wrong_variable_is_not_echoed(tmp_path: Path) -> None:
 
 
 def test_values_that_make_no_profile_write_nothing(tmp_path: Path) -> None:
-    with pytest.raises(GroundplanError, match="was not written"):
+    with pytest.raises(UserError, match="was not written"):
         init(tmp_path, TUTORIAL | {"NODE_ZONE": "us-central1"}, "--from-env")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_existing_file_is_kept(tmp_path: Path) -> None:
     (tmp_path / "profile.yaml").write_text("mine")
-    with pytest.raises(GroundplanError, match="--force"):
+    with pytest.raises(UserError, match="--force"):
         init(tmp_path, {})
     assert (tmp_path / "profile.yaml").read_text() == "mine"
     init(tmp_path, {}, "--force")

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from groundplan import manifest
-from groundplan.manifest import to_yaml
+from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.objects import network_objects
 from groundplan.workload.rayjob import manifests
 from sites import synthesized

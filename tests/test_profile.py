@@ -12,12 +12,12 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from findings import Finding, ProfileError
+from findings.redaction import find_secrets, is_secret_name, looks_secret
 from groundplan.cli import cli
 from groundplan.commands.reference import reference_text
 from groundplan.commands.schema import profile_schema, schema_text
-from groundplan.findings import Finding, ProfileError
-from groundplan.profile import parse_profile
-from groundplan.secrets import find_secrets, is_secret_name, looks_secret
+from groundplan.site.profile import parse_profile
 from sites import ROOT, SHIPPED, SMALL
 
 COMMIT = "0123456789abcdef" * 2 + "01234567"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from groundplan.findings import GroundplanError
-from groundplan.secrets import find_secrets
-from groundplan.synthesis.app import write_site
+from findings import UserError
+from findings.redaction import find_secrets
+from groundplan.emit.app import write_site
 from sites import ROOT, SHIPPED, SMALL, Synthesized, run, synthesized
 
 TUTORIAL = (ROOT / "profiles" / "nemo-rl-b200.yaml").read_text("utf-8")
@@ -410,7 +410,7 @@ def test_the_output_folder_keeps_what_terraform_put_there(tmp_path: Path) -> Non
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(GroundplanError, match="cannot write to"):
+    with pytest.raises(UserError, match="cannot write to"):
         write_site(synthesized(SMALL).site, tmp_path / "file" / "out")
 
 

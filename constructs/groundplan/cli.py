@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 import click
 
+from findings import ProfileError, UnavailableError, UserError
 from groundplan import __version__
-from groundplan.findings import GroundplanError, ProfileError, UnavailableError
-from groundplan.settings import is_on
+from groundplan.kernel.settings import is_on
 
 #: Command -> where it is defined and its one-line help, so that `groundplan --help` loads none of them.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -25,11 +25,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "synth": ("groundplan.commands.synth:synth", "Write the Terraform of a site, its run-book and its job."),
     "rayjob": ("groundplan.commands.rayjob:rayjob", "Print the job's Kubernetes objects as YAML."),
     "rehearse": (
-        "groundplan.rehearsal.command:rehearse",
+        "groundplan.commands.rehearse:rehearse",
         "Apply the site with the real Terraform in a simulated cloud.",
     ),
-    "review": ("groundplan.review.command:review", "Report what Terraform plans would do, for a reviewer to sign."),
-    "diff": ("groundplan.review.command:diff", "Report what changes between two synth outputs or two revisions."),
+    "review": ("groundplan.commands.review:review", "Report what Terraform plans would do, for a reviewer to sign."),
+    "diff": ("groundplan.commands.review:diff", "Report what changes between two synth outputs or two revisions."),
     "rules": ("groundplan.commands.rules:rules", "List the rules."),
     "explain": ("groundplan.commands.rules:explain", "Explain one rule."),
     "catalog": ("groundplan.commands.catalog:catalog", "Print the catalog of public facts."),
@@ -86,14 +86,14 @@ def run(program: Callable[[], None]) -> None:
     try:
         program()
     except ProfileError as error:
-        from groundplan.presentation import print_findings
+        from findings.text import print_findings
 
         print_findings(error.findings)
         sys.exit(1)
     except UnavailableError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
-    except GroundplanError as error:
+    except UserError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(1)
     except BrokenPipeError:  # `groundplan rayjob ... | head`

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from groundplan.rehearsal.rehearse import Options, rehearse
-from groundplan.rehearsal.report import Report
 from rehearsal import standin
+from staged_terraform.rehearse import Options, rehearse
+from staged_terraform.report import Report
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from groundplan.rehearsal.rehearse import Options, rehearse
-from groundplan.synthesis.app import synthesize
+from groundplan.emit.app import synthesize
 from rehearsal.conftest import said
 from sites import documentation, documented_profiles
+from staged_terraform.rehearse import Options, rehearse
 
 SMALL = "project: my-project\nzone: us-central1-b\nreservation: my-reservation\n"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from groundplan.rehearsal import extra
-from groundplan.rehearsal.command import rehearse
+from groundplan.commands.rehearse import rehearse
 from rehearsal import standin
+from staged_terraform import extra
 
 
 def test_text_says_simulated_and_what_was_not_checked(terraform: None, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_ctrl_c_leaves_nothing_behind(terraform: None, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-c", "from groundplan.rehearsal.command import rehearse; rehearse()", str(folder)],
+        [sys.executable, "-c", "from groundplan.commands.rehearse import rehearse; rehearse()", str(folder)],
         env={**os.environ, "TMPDIR": str(scratch)},
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,

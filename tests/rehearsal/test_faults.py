@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groundplan.rehearsal.faults import KINDS, Fault
 from rehearsal import standin
 from rehearsal.conftest import Run, said
+from staged_terraform.faults import KINDS, Fault
 
 #: Every type that the stand-in makes.
 TYPES = {name for body in standin.site().values() for name in body["resource"]}

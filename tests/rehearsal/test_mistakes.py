@@ -179,8 +179,8 @@ def test_a_claimed_volume_cannot_be_replaced_alone(run: Run) -> None:
 
 
 def test_deletion_protection_is_refused_in_the_providers_manner(terraform: None) -> None:
-    from groundplan.rehearsal.facts import TypeFacts
-    from groundplan.rehearsal.world import Refused, Thing, World
+    from staged_terraform.facts import TypeFacts
+    from staged_terraform.world import Refused, Thing, World
 
     world = World(check_api=False)
     cluster = Thing("google_container_cluster", {"id": "c", "deletion_protection": True}, TypeFacts("x"), "p")

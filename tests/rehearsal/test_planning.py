@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from groundplan.rehearsal.facts import TypeFacts, expand, facts, paths_of
-from groundplan.rehearsal.planning import fill, plan
-from groundplan.rehearsal.schemas import load
-from groundplan.rehearsal.shapes import Attribute, Block, NestedBlock
-from groundplan.rehearsal.wire import UNKNOWN
+from staged_terraform.facts import TypeFacts, expand, facts, paths_of
+from staged_terraform.planning import fill, plan
+from staged_terraform.schemas import load
+from staged_terraform.shapes import Attribute, Block, NestedBlock
+from staged_terraform.wire import UNKNOWN
 
 OPTIONAL = Attribute("string", optional=True)
 BOTH = Attribute("string", optional=True, computed=True)

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 import yaml
 
-from groundplan.rehearsal.facts import facts, without_fact
-from groundplan.rehearsal.rehearse import Options, rehearse
-from groundplan.rehearsal.report import Report
-from groundplan.rehearsal.schemas import load
-from groundplan.rehearsal.site import read_stacks
-from groundplan.rehearsal.terraform import resources
-from groundplan.synthesis.app import synthesize
+from groundplan.emit.app import synthesize
 from rehearsal.conftest import said
+from staged_terraform.facts import facts, without_fact
+from staged_terraform.rehearse import Options, rehearse
+from staged_terraform.report import Report
+from staged_terraform.schemas import load
+from staged_terraform.site import read_stacks
+from staged_terraform.terraform import resources
 
 ROOT = Path(__file__).parents[2]
 PROFILES = sorted((ROOT / "profiles").glob("*.yaml"))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundplan.rehearsal import protocol
-from groundplan.rehearsal.wire import UNKNOWN, decode, encode, is_known
+from staged_terraform import protocol
+from staged_terraform.wire import UNKNOWN, decode, encode, is_known
 
 
 def test_fields_are_encoded_as_protobuf_3() -> None:

@@ -7,9 +7,9 @@ import os
 import time
 from pathlib import Path
 
-from groundplan.rehearsal.rehearse import Options, rehearse
 from rehearsal import standin
 from rehearsal.conftest import Run, said
+from staged_terraform.rehearse import Options, rehearse
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from groundplan.rehearsal import schemas
-from groundplan.rehearsal.shapes import Block, block_type, from_json, to_json
+from staged_terraform import schemas
+from staged_terraform.shapes import Block, block_type, from_json, to_json
 
 CLUSTER = ("resource", "google_container_cluster")
 POOL = ("resource", "google_container_node_pool")
@@ -119,7 +119,7 @@ def test_the_type_of_a_block_goes_to_the_wire() -> None:
 
 def test_no_binding_is_imported() -> None:
     code = (
-        "import sys; import groundplan.rehearsal.rehearse, groundplan.rehearsal.command;"
+        "import sys; import staged_terraform.rehearse, groundplan.commands.rehearse;"
         "print([m for m in sys.modules if m.split('.')[0].startswith(('cdktf', 'jsii', 'constructs'))])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"

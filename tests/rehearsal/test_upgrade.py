@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from groundplan.rehearsal.display import text
-from groundplan.rehearsal.report import Report
 from rehearsal import standin
 from rehearsal.conftest import Run, said
+from staged_terraform.display import text
+from staged_terraform.report import Report
 
 RAILS = {f"google_compute_subnetwork.rail{i}": "replace" for i in range(8)}
 

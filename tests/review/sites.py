@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from groundplan.rehearsal.rehearse import Options, Rehearsal
-from groundplan.rehearsal.report import Report
-from groundplan.rehearsal.server import Server
-from groundplan.rehearsal.site import Stack, keys_of, names_made, read_stacks
-from groundplan.rehearsal.terraform import scratch_copy
-from groundplan.rehearsal.world import World
-from groundplan.synthesis.app import write_site
+from groundplan.emit.app import write_site
 from sites import site_of
+from staged_terraform.rehearse import Options, Rehearsal
+from staged_terraform.report import Report
+from staged_terraform.server import Server
+from staged_terraform.site import Stack, keys_of, names_made, read_stacks
+from staged_terraform.terraform import scratch_copy
+from staged_terraform.world import World
 
 #: A prod site of two B200 nodes; each case changes one line of it.
 BASE = """\

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
 from groundplan import __version__
-from groundplan.review.command import diff, review
+from groundplan.commands.review import diff, review
 from review.plans import change, create, destroy, document, replaced, same, update
 from review.test_rules import FIREWALL, LUSTRE, POOL, job, pool
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from groundplan.review.command import diff
+from groundplan.commands.review import diff
 from groundplan.review.forcing import compare, forces
 from groundplan.review.model import Action
 from review.sites import BASE, EDITS

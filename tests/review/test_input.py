@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from groundplan.commands.review import review
 from groundplan.review import html, machine, markdown, text
 from groundplan.review.assess import Provenance, assess
-from groundplan.review.command import review
 from groundplan.review.reading import UnusableInput, plan_of, read_plan
 from review.plans import create, document, update
 

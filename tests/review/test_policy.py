@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from groundplan.findings import GroundplanError
-from groundplan.review.command import review
+from findings import UserError
+from groundplan.commands.review import review
 from groundplan.review.judgement import PLAN_RULES
 from groundplan.review.policy import load_policies
 from review.plans import create, document, same
@@ -80,13 +80,13 @@ def test_a_policy_that_cannot_be_used_is_one_line(tmp_path: Path, text: str, sai
     (tmp_path / "mine.py").write_text(text)
     given = plan(tmp_path, create("a_b.c"))
     result = CliRunner().invoke(review, [given, "--policy", str(tmp_path / "mine.py")])
-    assert isinstance(result.exception, GroundplanError)
+    assert isinstance(result.exception, UserError)
     assert said in str(result.exception)
     assert "\n" not in str(result.exception)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(GroundplanError, match="is not there"):
+    with pytest.raises(UserError, match="is not there"):
         load_policies([tmp_path / "none.py"])
 
 

@@ -56,6 +56,6 @@ def test_the_hash_seed_changes_nothing(large: Path, form: str) -> None:
 
 
 def test_neither_cdktf_nor_a_provider_is_loaded() -> None:
-    code = "import sys, groundplan.review.command; print([m for m in sys.modules if m.startswith(('cdktf', 'jsii'))])"
+    code = "import sys, groundplan.commands.review; print([m for m in sys.modules if m.startswith(('cdktf', 'jsii'))])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout == "[]\n"

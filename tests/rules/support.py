@@ -15,10 +15,10 @@ from typing import Any
 
 import yaml
 
-from groundplan.checks import all_findings
-from groundplan.findings import RULES, Finding, Severity
-from groundplan.profile import parse_profile
-from groundplan.site import resolve
+from findings import RULES, Finding, Severity
+from groundplan.site.check import all_findings
+from groundplan.site.profile import parse_profile
+from groundplan.site.resolve import resolve
 
 #: The smallest profile. Every case is this with edits.
 BASE: dict[str, Any] = {"project": "my-project", "zone": "us-central1-b", "reservation": "my-reservation"}

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from groundplan.cluster.maintenance import RecurrenceError, least_occurrences
-from groundplan.cluster.versions import is_below
+from groundplan.kernel.gke import is_below
 from rules.support import Case, findings, slugs
 
 OFFICE = {"name": "office", "cidr": "35.1.2.0/24"}

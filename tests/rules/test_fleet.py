@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundplan.checks import check_files
+from groundplan.site.check import check_files
 from rules.support import FleetCase, findings, text_of
 
 #: Ranges of a second site that meet nothing of the defaults.

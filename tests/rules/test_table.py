@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from groundplan.checks import check_files
-from groundplan.findings import RULES
+from findings import RULES
+from groundplan.site.check import check_files
 from rules.support import ELSEWHERE, Case, FleetCase, findings, text_of
 
 _HERE = Path(__file__).parent

@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
-from groundplan.findings import Finding
-from groundplan.profile import parse_profile
-from groundplan.site import Site, resolve
+from findings import Finding
+from groundplan.site.profile import parse_profile
+from groundplan.site.resolve import Site, resolve
 from groundplan.workload.rayjob import manifests
 
 SECRETS = {"hugging_face": {"variable": True}, "wandb": {"variable": True}}
@@ -56,7 +56,7 @@ def objects(of: Site) -> dict[str, dict[str, Any]]:
 def findings(of: Site) -> list[Finding]:
     """What the workload's rules say."""
     import groundplan.workload.rules  # noqa: F401  (registers them)
-    from groundplan.findings import RULES
+    from findings import RULES
 
     return [f for rule in RULES.values() if rule.topic == "workload" for f in rule.findings(of)]
 

@@ -222,8 +222,8 @@ def test_rayjob_writes_a_file_whole(profile: Path, tmp_path: Path) -> None:
 
 def test_a_catalog_of_ones_own(tmp_path: Path) -> None:
     """The next release and another recipe are data: no line of code."""
-    from groundplan.profile import parse_profile
-    from groundplan.site import resolve
+    from groundplan.site.profile import parse_profile
+    from groundplan.site.resolve import resolve
 
     own = {
         "releases": {
@@ -264,20 +264,20 @@ def test_a_catalog_of_ones_own(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_entry_is_named(tmp_path: Path, section: str, entry: dict[str, Any], words: str) -> None:
-    from groundplan.findings import GroundplanError
-    from groundplan.profile import parse_profile
-    from groundplan.site import resolve
+    from findings import UserError
+    from groundplan.site.profile import parse_profile
+    from groundplan.site.resolve import resolve
 
     name = {"recipes": "mine", "releases": "v0.8.0"}[section]
     (tmp_path / "own.yaml").write_text(yaml.safe_dump({section: {name: entry}}))
     data = profile_data(workload={section[:-1]: name}, catalog=["own.yaml"])
-    with pytest.raises(GroundplanError, match=words):
+    with pytest.raises(UserError, match=words):
         resolve(parse_profile(yaml.safe_dump(data))[0], tmp_path)
 
 
 def test_keys_are_those_of_the_tags() -> None:
     """Counts of leaves, counted on NVIDIA's files at the tags."""
-    from groundplan.workload.nemo_rl import config_keys
+    from groundplan.nemo_rl.releases import config_keys
 
     counts = {release: len(config_keys(release)) for release in ("v0.4.0", "v0.5.0", "v0.6.0", "v0.7.0")}
     assert counts == {"v0.4.0": 183, "v0.5.0": 203, "v0.6.0": 253, "v0.7.0": 289}

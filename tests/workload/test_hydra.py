@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from groundplan.workload.config import Config
-from groundplan.workload.hydra import Override, unwritable_keys, value_text
-from groundplan.workload.nemo_rl import config_keys
+from groundplan.nemo_rl.config import Config
+from groundplan.nemo_rl.hydra import Override, unwritable_keys, value_text
+from groundplan.nemo_rl.releases import config_keys
 from workload.jobs import RECIPES, RELEASES, objects, site
 
 pytest.importorskip("hydra", reason="hydra-core is not installed")

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from groundplan.manifest import to_yaml
-from groundplan.site import Site
-from groundplan.workload.quantities import parse_bytes
+from groundplan.kernel.quantities import parse_bytes
+from groundplan.kernel.yaml_text import to_yaml
+from groundplan.site.resolve import Site
 from groundplan.workload.rayjob import manifests
 from workload.jobs import MACHINES, RECIPES, RELEASES, objects, site
 

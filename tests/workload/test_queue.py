@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundplan.findings import Finding, Severity
+from findings import Finding, Severity
 from groundplan.platform.kueue import kueue_objects
-from groundplan.site import Site
+from groundplan.site.resolve import Site
 from workload.jobs import findings, site
 
 SMOKE = "grpo-qwen2.5-1.5b-gsm8k-smoke"

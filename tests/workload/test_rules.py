@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundplan.findings import Finding, Severity
-from groundplan.profile import Profile
-from groundplan.site import resolve
+from findings import Finding, Severity
+from groundplan.site.profile import Profile
+from groundplan.site.resolve import resolve
 from workload.jobs import findings, profile_data, site, slugs
 
 SMOKE = "grpo-qwen2.5-1.5b-gsm8k-smoke"

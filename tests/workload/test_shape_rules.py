@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groundplan.findings import Severity
+from findings import Severity
 from workload.jobs import findings, site, slugs
 
 MCORE = {"policy.dtensor_cfg.enabled": False, "policy.megatron_cfg.enabled": True, "policy.optimizer": None}

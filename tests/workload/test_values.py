@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from groundplan.findings import Finding, GroundplanError, Severity
-from groundplan.profile import parse_profile
-from groundplan.site import resolve
-from groundplan.workload.config import Config
-from groundplan.workload.hydra import unwritable_keys, value_text
+from findings import Finding, Severity, UserError
+from groundplan.nemo_rl.config import Config
+from groundplan.nemo_rl.hydra import unwritable_keys, value_text
+from groundplan.site.profile import parse_profile
+from groundplan.site.resolve import resolve
 from workload.jobs import findings, objects, profile_data, site
 
 SMOKE = "grpo-qwen2.5-1.5b-gsm8k-smoke"
@@ -234,9 +234,9 @@ def resolved(folder: Path, catalog: dict[str, Any], **workload: Any) -> Any:
 
 @pytest.mark.parametrize("name", ["mine\n$(touch /tmp/x)\n#", "a b", "-x", "", "$x", "mine\n"])
 def test_names_of_catalog_entries_are_plain(tmp_path: Path, name: str) -> None:
-    with pytest.raises(GroundplanError, match="catalog entry of recipe"):
+    with pytest.raises(UserError, match="catalog entry of recipe"):
         resolved(tmp_path, {"recipes": {name: RECIPE}}, recipe=name)
-    with pytest.raises(GroundplanError, match="catalog entry of release"):
+    with pytest.raises(UserError, match="catalog entry of release"):
         resolved(tmp_path, {"releases": {name: RELEASE}})
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import yaml
 
+from findings import UserError
+from findings.redaction import find_secrets, looks_secret, mask_secrets
 from groundplan.catalog.entries import Gpu, LustreTier, Machine, build_entry
-from groundplan.findings import GroundplanError
-from groundplan.secrets import find_secrets, looks_secret, mask_secrets
-from groundplan.source import SAFE_LOADER
+from groundplan.kernel.source import SAFE_LOADER
 
 __all__ = ["Catalog", "Gpu", "LustreTier", "Machine", "Provenance", "load_catalog", "shipped"]
 
@@ -80,7 +80,7 @@ def shipped(name: str) -> dict[str, Any]:
 
 
 def load_catalog(extra: tuple[Path, ...] = ()) -> Catalog:
-    """The shipped catalog with the user's files over it. Raises GroundplanError naming the file that cannot be used."""
+    """The shipped catalog with the user's files over it. Raises UserError naming the file that cannot be used."""
     if not extra:
         return _shipped_catalog()
     catalog = _shipped_catalog()
@@ -165,23 +165,23 @@ def _user_file(file: Path) -> dict[str, Any]:
     try:
         text = file.read_text("utf-8")
         for line, _, what in find_secrets(text):
-            raise GroundplanError(f"catalog file {file}, line {line}: a literal {what} stands there; {_SECRET_MEND}")
+            raise UserError(f"catalog file {file}, line {line}: a literal {what} stands there; {_SECRET_MEND}")
         data = yaml.load(text, Loader=SAFE_LOADER)
     except OSError as error:
-        raise GroundplanError(f"catalog file {file} cannot be read: {error.strerror}") from None
+        raise UserError(f"catalog file {file} cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
         reason = mask_secrets(str(error).partition("\n")[0])
-        raise GroundplanError(f"catalog file {file} is not valid YAML: {reason}") from None
+        raise UserError(f"catalog file {file} is not valid YAML: {reason}") from None
     if _holds_secret(data, set()):
-        raise GroundplanError(f"catalog file {file}: a literal secret stands in it; {_SECRET_MEND}")
+        raise UserError(f"catalog file {file}: a literal secret stands in it; {_SECRET_MEND}")
     sections = ", ".join(SECTIONS)
     if not isinstance(data, dict):
-        raise GroundplanError(f"catalog file {file} must hold mappings called {sections}")
+        raise UserError(f"catalog file {file} must hold mappings called {sections}")
     for key, value in data.items():
         if key in ("source", "date"):
             continue
         if key not in SECTIONS:
-            raise GroundplanError(f"catalog file {file}: unknown section `{mask_secrets(str(key))}`; known: {sections}")
+            raise UserError(f"catalog file {file}: unknown section `{mask_secrets(str(key))}`; known: {sections}")
         if not isinstance(value, dict):
-            raise GroundplanError(f"catalog file {file}: `{key}` must be a mapping of entries by name")
+            raise UserError(f"catalog file {file}: `{key}` must be a mapping of entries by name")
     return data

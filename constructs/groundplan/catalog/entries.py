@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from groundplan.cluster.versions import parse
-from groundplan.findings import GroundplanError
-from groundplan.secrets import mask_secrets
+from findings import UserError
+from findings.redaction import mask_secrets
+from groundplan.kernel.gke import parse
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class LustreTier:
 
 
 def build_entry(section: str, name: Any, entry: Any, file: str) -> tuple[Any, Any]:
-    """Key and value of an entry. Raises GroundplanError naming file, entry and field when it is wrong."""
+    """Key and value of an entry. Raises UserError naming file, entry and field when it is wrong."""
     where = f"catalog file {file}: `{section}.{mask_secrets(str(name))}`"
     build: Callable[[Any, Any, str], tuple[Any, Any]] = _BUILDERS.get(section, _mapping)
     return build(name, entry, where)
@@ -73,7 +73,7 @@ def _machine(name: Any, entry: Any, where: str) -> tuple[str, Machine]:
 
 def _tier(name: Any, entry: Any, where: str) -> tuple[int, LustreTier]:
     if not str(name).isdecimal():
-        raise GroundplanError(f"{where}: a tier's name must be its throughput in MB/s per TiB, such as 500")
+        raise UserError(f"{where}: a tier's name must be its throughput in MB/s per TiB, such as 500")
     fields = _fields(LustreTier, entry, where, leave_out="throughput")
     return int(name), LustreTier(throughput=int(name), **fields)
 
@@ -85,7 +85,7 @@ def _floor(name: Any, entry: Any, where: str) -> tuple[str, str]:
 
 def _mapping(name: Any, entry: Any, where: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(entry, dict):
-        raise GroundplanError(f"{where} must be a mapping of fields ({{}} for none)")
+        raise UserError(f"{where} must be a mapping of fields ({{}} for none)")
     return str(name), entry
 
 
@@ -100,13 +100,13 @@ def _version(value: Any, where: str) -> None:
     try:
         parse(value if isinstance(value, str) else "")
     except ValueError:
-        raise GroundplanError(f'{where} must be a GKE version in quotes, such as "1.33.2-gke.1111000"') from None
+        raise UserError(f'{where} must be a GKE version in quotes, such as "1.33.2-gke.1111000"') from None
 
 
 def _fields(kind: type, entry: Any, where: str, leave_out: str = "") -> dict[str, Any]:
     """The fields of `entry` as `kind` takes them: none unknown, none missing, each of its type."""
     if not isinstance(entry, dict):
-        raise GroundplanError(f"{where} must be a mapping of fields")
+        raise UserError(f"{where} must be a mapping of fields")
     known = {f.name: f for f in dataclasses.fields(kind) if f.name != leave_out}
     fields = {}
     for key, value in entry.items():
@@ -115,11 +115,11 @@ def _fields(kind: type, entry: Any, where: str, leave_out: str = "") -> dict[str
         if key not in known:
             near = difflib.get_close_matches(str(key), known, n=1)
             hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(known)}"
-            raise GroundplanError(f"{where}: unknown field `{mask_secrets(str(key))}`; {hint}")
+            raise UserError(f"{where}: unknown field `{mask_secrets(str(key))}`; {hint}")
         fields[key] = _typed(str(known[key].type), value, f"{where} `{key}`", least=0 if key in _MAY_BE_NONE else 1)
     missing = [f.name for f in known.values() if f.default is dataclasses.MISSING and f.name not in fields]
     if missing:
-        raise GroundplanError(f"{where}: `{'`, `'.join(missing)}` missing")
+        raise UserError(f"{where}: `{'`, `'.join(missing)}` missing")
     return fields
 
 
@@ -132,14 +132,14 @@ def _typed(kind: str, value: Any, where: str, least: int = 1) -> Any:
     if kind == "int":
         if isinstance(value, int) and not isinstance(value, bool) and value >= least:
             return value
-        raise GroundplanError(f"{where} must be a whole number of at least {least}")
+        raise UserError(f"{where} must be a whole number of at least {least}")
     if kind == "str":
         if isinstance(value, str):
             return value
-        raise GroundplanError(f"{where} must be text")
+        raise UserError(f"{where} must be text")
     if kind.startswith("tuple"):
         inner = "int" if "int" in kind else "str"
         if not isinstance(value, list):
-            raise GroundplanError(f"{where} must be a list")
+            raise UserError(f"{where} must be a list")
         return tuple(_typed(inner, item, where) for item in value)
     return value

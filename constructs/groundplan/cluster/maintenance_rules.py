@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
+from findings import Problem, ProfilePath, Severity, dotted, rule
 from groundplan.cluster.maintenance import RecurrenceError, least_occurrences, moment, shortest_gap
-from groundplan.findings import Problem, ProfilePath, Severity, dotted, rule
-from groundplan.site import Site
+from groundplan.site.resolve import Site
 
 _MAINTENANCE: ProfilePath = ("cluster", "maintenance")
 _WINDOW: ProfilePath = (*_MAINTENANCE, "window")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from groundplan.cluster.versions import is_below
-from groundplan.findings import Problem, ProfilePath, Severity, rule
+from findings import Problem, ProfilePath, Severity, rule
+from groundplan.kernel.gke import is_below
 from groundplan.network.addresses import WIDEST_PUBLIC, is_private
-from groundplan.site import Site
+from groundplan.site.resolve import Site
 
 _CONTROL_PLANE: ProfilePath = ("cluster", "control_plane")
 

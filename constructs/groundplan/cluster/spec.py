@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from groundplan.fields import (
+from groundplan.kernel.fields import (
     Cidr,
     ClusterName,
     GkeVersion,

@@ -11,9 +11,9 @@ from cdktf_cdktf_provider_google.service_account_iam_member import ServiceAccoun
 from cdktf_cdktf_provider_google.storage_bucket_iam_member import StorageBucketIamMember
 from constructs import Construct
 
-from groundplan.cluster.plan import NODE_ROLES, NODE_SCOPES, account_email
-from groundplan.site import Site
-from groundplan.stack import SiteStack
+from groundplan.cluster.values import NODE_ROLES, NODE_SCOPES, account_email
+from groundplan.site.resolve import Site
+from groundplan.site.stack import SiteStack
 
 #: Metrics packages: those of GKE and the GPUs' (DCGM).
 MONITORED = [

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundplan.checks import Checked, check_files, has_errors
-from groundplan.settings import default_profile
+from groundplan.kernel.settings import default_profile
+from groundplan.site.check import Checked, check_files, has_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ def check(profiles: tuple[Path, ...], format_: str, strict: bool, as_of: date | 
 def _printer(format_: str) -> Callable[[Sequence[Checked]], None]:
     if format_ == "text":
         return _print_text
-    from groundplan import reports  # only for programs' formats
+    from groundplan.site import reports  # only for programs' formats
 
     write = {"json": reports.as_json, "github": reports.as_github, "sarif": reports.as_sarif}[format_]
 
@@ -75,7 +75,7 @@ def _printer(format_: str) -> Callable[[Sequence[Checked]], None]:
 
 
 def _print_text(results: Sequence[Checked]) -> None:
-    from groundplan.presentation import format_finding, summary
+    from findings.text import format_finding, summary
 
     for result in results:
         for finding in result.findings:

@@ -12,13 +12,13 @@ from typing import Any
 import click
 import jinja2
 
-from groundplan.checks import check_profile
+from findings import Finding, ProfileError, UserError
+from findings.redaction import looks_secret
+from findings.text import format_finding, print_findings
 from groundplan.commands.schema import schema_text
-from groundplan.findings import Finding, GroundplanError, ProfileError
-from groundplan.manifest import to_yaml
-from groundplan.presentation import format_finding, print_findings
-from groundplan.profile import parse_profile
-from groundplan.secrets import looks_secret
+from groundplan.kernel.yaml_text import to_yaml
+from groundplan.site.check import check_profile
+from groundplan.site.profile import parse_profile
 
 #: The tutorial's variable -> the template's word. The first three cannot be guessed.
 VARIABLES = {
@@ -75,9 +75,9 @@ def init(file: Path, from_env: bool, force: bool, **options: Any) -> None:
     else is set. A token among them is never written, only a reference to it.
     """
     if file.exists() and not force:
-        raise GroundplanError(f"{file} exists; give another name, or --force to overwrite it")
+        raise UserError(f"{file} exists; give another name, or --force to overwrite it")
     if not file.parent.is_dir():
-        raise GroundplanError(f"the folder {file.parent} does not exist")
+        raise UserError(f"the folder {file.parent} does not exist")
     words = words_from_environment(os.environ) if from_env else dict(options, wandb=False, origin="")
     text = render(words)
     warnings = _checked(text, file, words.get("taken", {}))
@@ -89,7 +89,7 @@ def init(file: Path, from_env: bool, force: bool, **options: Any) -> None:
             schema.write_text(schema_text(), "utf-8")
             written.append(f"{SCHEMA_FILE} (for your editor)")
     except OSError as error:
-        raise GroundplanError(f"cannot write {file}: {error.strerror}") from None
+        raise UserError(f"cannot write {file}: {error.strerror}") from None
     for finding in warnings:
         click.echo(format_finding(finding) + "\n", err=True)
     if from_env:
@@ -102,18 +102,14 @@ def init(file: Path, from_env: bool, force: bool, **options: Any) -> None:
 
 
 def words_from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """The template's words from the tutorial's variables. Raises GroundplanError naming what is missing."""
+    """The template's words from the tutorial's variables. Raises UserError naming what is missing."""
     given = {name: environment[name].strip() for name in VARIABLES if environment.get(name, "").strip()}
     for name, value in given.items():
         if looks_secret(value):
-            raise GroundplanError(
-                f"${name} holds what looks like a token; export it as HF_TOKEN or WANDB_API_KEY instead"
-            )
+            raise UserError(f"${name} holds what looks like a token; export it as HF_TOKEN or WANDB_API_KEY instead")
     missing = [name for name in REQUIRED if name not in given]
     if missing:
-        raise GroundplanError(
-            f"not exported: {', '.join(missing)}; --from-env needs them (see the tutorial's first step)"
-        )
+        raise UserError(f"not exported: {', '.join(missing)}; --from-env needs them (see the tutorial's first step)")
     words: dict[str, Any] = {VARIABLES[name]: value for name, value in given.items()}
     prefix = environment.get("NETWORK_PREFIX", "").strip()
     if prefix and "network" not in words:
@@ -124,7 +120,7 @@ def words_from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         del words["accelerator"]
     count = words.get("nodes", "2")
     if not str(count).isdigit():
-        raise GroundplanError(f"$REPLICA_COUNT is {count} and must be a whole number")
+        raise UserError(f"$REPLICA_COUNT is {count} and must be a whole number")
     words |= {"nodes": int(count), "pool": "gpu-pool", "site": _site_name(words.get("cluster", ""))}
     words["wandb"] = bool(environment.get("WANDB_API_KEY"))
     words["origin"] = " from the tutorial's variables"
@@ -180,4 +176,4 @@ def _checked(text: str, file: Path, taken: Mapping[str, str]) -> list[Finding]:
     except ProfileError as error:
         print_findings(error.findings)
         source = f" from {', '.join(taken.values())}" if taken else ""
-        raise GroundplanError(f"{file} was not written: the values{source} do not make a valid profile") from None
+        raise UserError(f"{file} was not written: the values{source} do not make a valid profile") from None

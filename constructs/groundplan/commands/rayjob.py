@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from groundplan.checks import checked_site
-from groundplan.settings import default_profile
+from groundplan.kernel.settings import default_profile
+from groundplan.site.check import checked_site
 
 
 @click.command()

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from groundplan.documentation import document_sections
-from groundplan.fields import Matching
-from groundplan.profile import Profile, section_in
+from groundplan.kernel.documentation import document_sections
+from groundplan.kernel.fields import Matching
+from groundplan.site.profile import Profile, section_in
 
 _INTRODUCTION = """\
 # Profile reference

@@ -7,10 +7,10 @@ import json
 
 import click
 
-import groundplan.checks  # noqa: F401  (registers the rules)
-from groundplan.findings import RULES, Rule
-from groundplan.order import STACKS
+import groundplan.site.check  # noqa: F401  (registers the rules)
+from findings import RULES, Rule
 from groundplan.review.assess import PLAN_RULES
+from groundplan.site.stacks import STACKS
 
 
 def by_topic() -> dict[str, list[Rule]]:

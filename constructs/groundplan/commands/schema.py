@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from findings import UserError
 from groundplan.commands.reference import reference_text
-from groundplan.documentation import document_sections
-from groundplan.findings import GroundplanError
-from groundplan.profile import Profile
+from groundplan.kernel.documentation import document_sections
+from groundplan.site.profile import Profile
 
 
 def profile_schema() -> dict[str, Any]:
@@ -50,4 +50,4 @@ def schema(out: Path | None, markdown: bool) -> None:
     try:
         out.write_text(text, "utf-8")
     except OSError as error:
-        raise GroundplanError(f"cannot write {out}: {error.strerror}") from None
+        raise UserError(f"cannot write {out}: {error.strerror}") from None

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundplan.presentation import format_finding
-from groundplan.settings import default_profile
+from findings.text import format_finding
+from groundplan.kernel.settings import default_profile
 
 if TYPE_CHECKING:
-    from groundplan.synthesis.app import Output
+    from groundplan.emit.app import Output
 
 
 @click.command()
@@ -39,8 +39,8 @@ def synth(profile: Path | None, out: Path, strict: bool, compare: bool, quiet: b
     groundplan synth profiles/nemo-rl-b200.yaml
     groundplan synth profiles/nemo-rl-b200.yaml -o site --check
     """
-    from groundplan.synthesis.app import synthesize
-    from groundplan.synthesis.compare import differences
+    from groundplan.emit.app import synthesize
+    from groundplan.emit.compare import differences
 
     started = time.perf_counter()
     profile = profile or default_profile()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundplan.findings import Problem, ProfilePath, Severity, rule
-from groundplan.gpu.plan import DYNAMIC, PoolPlan
+from findings import Problem, ProfilePath, Severity, rule
 from groundplan.gpu.rules import pool_path
 from groundplan.gpu.spec import Reservation
-from groundplan.site import Site
+from groundplan.gpu.values import DYNAMIC, PoolValues
+from groundplan.site.resolve import Site
 
 
 @rule("reservation-missing")
@@ -112,7 +112,7 @@ def reservation_oversubscribed(site: Site) -> Iterator[Problem]:
 
     Mend: fewer nodes, or the right count.
     """
-    wanted: dict[str, list[PoolPlan]] = {}
+    wanted: dict[str, list[PoolValues]] = {}
     for pool in site.pools:
         if pool.capacity == "reservation" and pool.reservation:
             wanted.setdefault(pool.reservation_path, []).append(pool)

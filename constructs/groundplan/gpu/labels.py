@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundplan.findings import Problem, Severity, rule
+from findings import Problem, Severity, rule
 from groundplan.gpu.rules import pool_path
-from groundplan.site import Site
+from groundplan.site.resolve import Site
 
 #: Labels that GKE or the kubelet sets by itself.
 _SET_BY_GKE = frozenset(

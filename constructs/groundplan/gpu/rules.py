@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from groundplan.findings import Problem, ProfilePath, Severity, rule
-from groundplan.gpu.plan import GPU_TAINT, PoolPlan
-from groundplan.site import Site
+from findings import Problem, ProfilePath, Severity, rule
+from groundplan.gpu.values import GPU_TAINT, PoolValues
+from groundplan.site.resolve import Site
 
 #: Suffix of the profile whose NICs A3 Ultra and A4 have; bare metal and Falcon (H4D) have their own.
 _ROCE = "-vpc-roce"
@@ -15,7 +15,7 @@ _ROCE = "-vpc-roce"
 _ROCE_MTU = 8896
 
 
-def pool_path(pool: PoolPlan, *keys: str) -> ProfilePath:
+def pool_path(pool: PoolValues, *keys: str) -> ProfilePath:
     """A place in a pool of the profile."""
     return ("gpu", "pools", pool.index, *keys)
 
@@ -144,7 +144,7 @@ def pool_zone_region(site: Site) -> Iterator[Problem]:
             )
 
 
-def _in_other_region(site: Site, pool: PoolPlan) -> bool:
+def _in_other_region(site: Site, pool: PoolValues) -> bool:
     return pool.spec.zone is not None and pool.zone.rpartition("-")[0] != site.region
 
 
@@ -167,7 +167,7 @@ def roce_zone(site: Site) -> Iterator[Problem]:
         )
 
 
-def _apart_from_roce(site: Site) -> Iterator[tuple[PoolPlan, str]]:
+def _apart_from_roce(site: Site) -> Iterator[tuple[PoolValues, str]]:
     """The pools outside the RoCE network's zone, and what says so; one in another region is pool-zone-region's."""
     fabric = site.fabric
     known = not fabric.rdma_exists or "network_profile" in site.profile.gpu.rdma.model_fields_set

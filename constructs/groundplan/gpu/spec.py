@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from groundplan.fields import (
+from groundplan.kernel.fields import (
     Cidr,
     ClusterName,
     Count,

@@ -13,11 +13,11 @@ from cdktf_cdktf_provider_google.compute_network import ComputeNetwork
 from cdktf_cdktf_provider_google.compute_subnetwork import ComputeSubnetwork
 from constructs import Construct
 
-from groundplan.cluster.plan import NODE_SCOPES, account_email
-from groundplan.gpu.plan import DYNAMIC, GPU_TAINT, RESERVATION_KEY, PoolPlan
+from groundplan.cluster.values import NODE_SCOPES, account_email
+from groundplan.gpu.values import DYNAMIC, GPU_TAINT, RESERVATION_KEY, PoolValues
 from groundplan.network.stack import own_firewall
-from groundplan.site import Site
-from groundplan.stack import SiteStack
+from groundplan.site.resolve import Site
+from groundplan.site.stack import SiteStack
 
 #: TCP buffers for checkpoints and weights over the ordinary NICs (as Google's cluster-toolkit sets them on A3 and A4).
 SYSCTLS = {"net.ipv4.tcp_rmem": "4096 87380 16777216", "net.ipv4.tcp_wmem": "4096 16384 16777216"}
@@ -137,7 +137,7 @@ class GpuStack(SiteStack):
         }
         self.add_override("resource.terraform_data", shapes)
 
-    def _pool(self, plan: PoolPlan) -> pool.ContainerNodePool:
+    def _pool(self, plan: PoolValues) -> pool.ContainerNodePool:
         site, spec = self.site, plan.spec
         dynamic = plan.capacity in DYNAMIC
         triggers = [*self.triggers, f"terraform_data.{_shape_id(plan)}.id"]
@@ -180,14 +180,14 @@ class GpuStack(SiteStack):
             timeouts=pool.ContainerNodePoolTimeouts(create="120m", update="120m", delete="120m"),
         )
 
-    def _autoscaling(self, plan: PoolPlan) -> pool.ContainerNodePoolAutoscaling | None:
+    def _autoscaling(self, plan: PoolValues) -> pool.ContainerNodePoolAutoscaling | None:
         if plan.fixed_nodes is not None:
             return None
         return pool.ContainerNodePoolAutoscaling(
             total_min_node_count=plan.min_nodes, total_max_node_count=plan.max_nodes, location_policy="ANY"
         )
 
-    def _node_config(self, plan: PoolPlan) -> pool.ContainerNodePoolNodeConfig:
+    def _node_config(self, plan: PoolValues) -> pool.ContainerNodePoolNodeConfig:
         spec, site = plan.spec, self.site
         own_taints = [
             pool.ContainerNodePoolNodeConfigTaint(key=t.key, value=t.value, effect=t.effect) for t in spec.taints
@@ -242,11 +242,11 @@ class GpuStack(SiteStack):
         )
 
 
-def _shape_id(plan: PoolPlan) -> str:
+def _shape_id(plan: PoolValues) -> str:
     return f"shape-{plan.name}"
 
 
-def _affinity(plan: PoolPlan) -> pool.ContainerNodePoolNodeConfigReservationAffinity:
+def _affinity(plan: PoolValues) -> pool.ContainerNodePoolNodeConfigReservationAffinity:
     """The reservation by its full name, or the explicit word that none may be used, which GKE demands elsewhere."""
     if plan.capacity != "reservation":
         return pool.ContainerNodePoolNodeConfigReservationAffinity(consume_reservation_type="NO_RESERVATION")

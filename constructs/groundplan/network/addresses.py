@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from typing import TYPE_CHECKING
 
-from groundplan.findings import ProfilePath, Severity
+from findings import ProfilePath, Severity
 
 if TYPE_CHECKING:
-    from groundplan.site import Site
+    from groundplan.site.resolve import Site
 
 #: Addresses of a subnetwork's primary range that Google keeps: network, gateway, second-to-last and broadcast.
 #: Secondary ranges lose none (VPC documentation, "Unusable addresses in IPv4 subnet ranges").

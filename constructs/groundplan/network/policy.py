@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
-from groundplan.findings import Problem, Severity, rule
+from findings import Problem, Severity, rule
 from groundplan.network.addresses import RFC_1918, WIDEST_PUBLIC, ranges_of
 from groundplan.network.spec import FirewallPorts, FirewallRule
-from groundplan.site import Site
+from groundplan.site.resolve import Site
 
 _WITH_PORTS = ("tcp", "udp", "sctp")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundplan.findings import Problem, ProfilePath, Severity, dotted, rule
+from findings import Problem, ProfilePath, Severity, dotted, rule
 from groundplan.network.addresses import (
     RESERVED,
     RESERVED_PER_SUBNETWORK,
@@ -19,7 +19,7 @@ from groundplan.network.addresses import (
     ranges_of,
     smallest_prefix,
 )
-from groundplan.site import Site
+from groundplan.site.resolve import Site
 
 _PRIMARY: ProfilePath = ("network", "primary")
 _ACCESS: ProfilePath = ("network", "private_service_access")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from groundplan.fields import Address, Cidr, ProjectId, ResourceName, Section
+from groundplan.kernel.fields import Address, Cidr, ProjectId, ResourceName, Section
 
 
 class ExistingPrimary(Section):

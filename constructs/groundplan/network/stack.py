@@ -21,8 +21,8 @@ from cdktf_cdktf_provider_google.service_networking_connection import ServiceNet
 from constructs import Construct
 
 from groundplan.network.spec import FirewallRule
-from groundplan.site import Site
-from groundplan.stack import SiteStack
+from groundplan.site.resolve import Site
+from groundplan.site.stack import SiteStack
 
 
 class NetworkStack(SiteStack):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from groundplan.gpu.plan import ACCELERATOR_LABEL, HOST_PATHS
+from groundplan.gpu.values import ACCELERATOR_LABEL, HOST_PATHS
 from groundplan.platform.spec import Gib
-from groundplan.site import Site
+from groundplan.site.resolve import Site
 
 NAME = "nccl-rdma-installer"
 NAMESPACE = "kube-system"

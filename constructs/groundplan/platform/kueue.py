@@ -14,8 +14,8 @@ from typing import Any
 
 from groundplan.catalog import Machine
 from groundplan.cluster.allocatable import allocatable
-from groundplan.gpu.plan import ACCELERATOR_LABEL, POOL_LABEL, PoolPlan, gpu_toleration, own_tolerations
-from groundplan.site import Site
+from groundplan.gpu.values import ACCELERATOR_LABEL, POOL_LABEL, PoolValues, gpu_toleration, own_tolerations
+from groundplan.site.resolve import Site
 
 API = "kueue.x-k8s.io/v1beta2"
 KUEUE_REPOSITORY = "oci://registry.k8s.io/kueue/charts"
@@ -74,7 +74,7 @@ def _cpu_labels(site: Site) -> dict[str, str]:
     return {POOL_LABEL: site.profile.cluster.cpu_pool.name}
 
 
-def _gpu_flavor(site: Site, pool: PoolPlan, topology: str) -> dict[str, Any]:
+def _gpu_flavor(site: Site, pool: PoolValues, topology: str) -> dict[str, Any]:
     """Tolerations of the flavor are added to what it admits; the pods carry GKE's own already."""
     spec: dict[str, Any] = {"nodeLabels": {ACCELERATOR_LABEL: pool.accelerator, POOL_LABEL: pool.name}}
     spec["tolerations"] = [gpu_toleration(), *own_tolerations(pool)]
@@ -103,11 +103,11 @@ def _cluster_queue(site: Site) -> dict[str, Any]:
     return _object("ClusterQueue", cluster_queue_name(site), spec)
 
 
-def _queued(site: Site) -> list[PoolPlan]:
+def _queued(site: Site) -> list[PoolValues]:
     return [pool for pool in site.pools if pool.capacity == "queued"]
 
 
-def _admission_check(site: Site, pool: PoolPlan) -> dict[str, Any]:
+def _admission_check(site: Site, pool: PoolValues) -> dict[str, Any]:
     """Holds a job back until GKE has made its nodes."""
     name = f"{site.name}-{pool.name}"
     parameters = {"apiGroup": API.partition("/")[0], "kind": "ProvisioningRequestConfig", "name": name}
@@ -115,7 +115,7 @@ def _admission_check(site: Site, pool: PoolPlan) -> dict[str, Any]:
     return _object("AdmissionCheck", name, spec)
 
 
-def _provisioning_config(site: Site, pool: PoolPlan) -> dict[str, Any]:
+def _provisioning_config(site: Site, pool: PoolValues) -> dict[str, Any]:
     """How Kueue asks GKE for the nodes of a queued pool: for the pods with GPUs, all of them or none.
 
     The pods get a selector for the nodes that were made for them, by the name that GKE gives the request.

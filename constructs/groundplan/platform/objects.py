@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from groundplan.gpu.plan import Nic
-from groundplan.site import Site
+from groundplan.gpu.values import Nic
+from groundplan.site.resolve import Site
 
 NETWORKING_API = "networking.gke.io/v1"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from groundplan.findings import Problem, Severity, rule
-from groundplan.site import Site
+from findings import Problem, Severity, rule
+from groundplan.site.resolve import Site
 
 #: Namespaces that Kubernetes and GKE make and keep for themselves.
 _SYSTEM = ("kube-", "gke-managed-", "gmp-")

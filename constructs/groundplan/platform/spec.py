@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
-from groundplan.fields import Image, KubernetesName, ReleaseVersion, SecretKey, Section, TagVersion
+from groundplan.kernel.fields import Image, KubernetesName, ReleaseVersion, SecretKey, Section, TagVersion
 
 
 class KubeRay(Section):

@@ -14,14 +14,14 @@ from cdktf_cdktf_provider_kubernetes.secret_v1 import SecretV1, SecretV1Metadata
 from cdktf_cdktf_provider_kubernetes.service_account_v1 import ServiceAccountV1, ServiceAccountV1Metadata
 from constructs import Construct
 
-from groundplan.cluster.plan import account_email
-from groundplan.manifest import to_yaml
+from groundplan.cluster.values import account_email
+from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform import gib
 from groundplan.platform.kueue import KUEUE_REPOSITORY, kueue_objects, kueue_values
 from groundplan.platform.objects import network_objects
 from groundplan.platform.secrets import SECRETS, secret_name
-from groundplan.site import Site
-from groundplan.stack import ClusterClientStack
+from groundplan.site.resolve import Site
+from groundplan.site.stack import ClusterClientStack
 
 
 class PlatformStack(ClusterClientStack):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from groundplan.findings import Severity
+from findings import Severity
 from groundplan.review import capacity, display, model
 from groundplan.review.grants import Grant, grants
 from groundplan.review.judgement import PLAN_RULES as PLAN_RULES  # registered by the imports above

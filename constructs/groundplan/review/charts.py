@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
+from groundplan.kernel.source import SAFE_LOADER
 from groundplan.review import values
-from groundplan.source import SAFE_LOADER
 
 #: The content hash that ends the names of a job and of what belongs to it.
 _HASH = re.compile(r"-[0-9a-f]{8}$")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from groundplan.findings import Severity
+from findings import Severity
 from groundplan.review.causes import cause
 from groundplan.review.consequences import Loss, loss
 from groundplan.review.judgement import Breach, Category, plan_rule

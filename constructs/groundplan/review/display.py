@@ -1,7 +1,7 @@
 """Values and differences as a reader may see them: short, one line, never a secret.
 
 A value that Terraform marks as sensitive is never shown, in no format; any other text passes through
-:func:`groundplan.secrets.mask_secrets` first. What is cut is cut after masking, so that no half of a token survives.
+:func:`findings.redaction.mask_secrets` first. What is cut is cut after masking, so that no half of a token survives.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from findings.redaction import is_secret_name, mask_secrets
 from groundplan.review import charts, values
 from groundplan.review.marks import any_mark
 from groundplan.review.model import Action, Change
 from groundplan.review.values import Path
-from groundplan.secrets import is_secret_name, mask_secrets
 
 UNKNOWN = "(known after apply)"
 HIDDEN = "(sensitive)"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from groundplan.findings import Severity
+from findings import Severity
 from groundplan.review import display, values
 from groundplan.review.judgement import Breach, Category, plan_rule
 from groundplan.review.model import Action, Plan

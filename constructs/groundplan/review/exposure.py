@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundplan.findings import Severity
+from findings import Severity
 from groundplan.review import values
 from groundplan.review.judgement import Breach, Category, plan_rule
 from groundplan.review.model import Resource, Resources

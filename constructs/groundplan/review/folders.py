@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from groundplan.order import rank
 from groundplan.review.forcing import compare
 from groundplan.review.model import Change, Plan
 from groundplan.review.reading import UnusableInput, versioned_charts
+from groundplan.site.stacks import rank
 
 _FILE = "cdk.tf.json"
 

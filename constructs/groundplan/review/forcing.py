@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from groundplan.rehearsal.facts import expand, facts
 from groundplan.review import values
 from groundplan.review.model import Action, Change
 from groundplan.review.values import Path
+from staged_terraform.facts import expand, facts
 
 #: Arguments of Terraform itself: a change of them changes nothing that exists.
 _META = frozenset({"//", "depends_on", "provider", "provisioner", "connection", "count", "for_each"})

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
-from groundplan.findings import Finding, Severity
+from findings import Finding, Severity
 from groundplan.review import display
 
 

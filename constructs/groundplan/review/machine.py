@@ -7,8 +7,8 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
+from findings import Severity
 from groundplan import __version__
-from groundplan.findings import Severity
 from groundplan.review import display, model, page
 from groundplan.review.assess import Assessment
 from groundplan.review.grants import Grant

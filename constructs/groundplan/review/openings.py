@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Iterator
 from typing import Any
 
-from groundplan.findings import Severity
+from findings import Severity
 from groundplan.review import values
 from groundplan.review.judgement import Breach, Category, plan_rule
 from groundplan.review.model import Resource, Resources

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from groundplan.findings import Severity
+from findings import Severity
 from groundplan.review import capacity, charts, display, values
 from groundplan.review.consequences import gpus_of
 from groundplan.review.display import count

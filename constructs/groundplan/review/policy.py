@@ -27,7 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from groundplan.findings import GroundplanError, Severity
+from findings import Severity, UserError
 from groundplan.review.judgement import PLAN_RULES, Breach, Category, Check, PlanRule, Subject
 from groundplan.review.model import Change, Plan, Resource, Resources
 
@@ -49,7 +49,7 @@ def policy(
 
     def mark(check: Check) -> Check:
         if not re.fullmatch(r"[a-z][a-z0-9-]*", slug):
-            raise GroundplanError(f"policy {slug}: a slug is lower-case letters, digits and hyphens")
+            raise UserError(f"policy {slug}: a slug is lower-case letters, digits and hyphens")
         setattr(check, _MARK, PlanRule(slug, severity, category, check, on))
         return check
 
@@ -62,22 +62,22 @@ def breach(resource: Resource, message: str, hint: str = "", consequence: str = 
 
 
 def load_policies(files: Iterable[Path] = (), *, entry_points: bool = True) -> tuple[PlanRule, ...]:
-    """The policies of installed packages and of files. Raises GroundplanError, one line, on one that cannot be used."""
+    """The policies of installed packages and of files. Raises UserError, one line, on one that cannot be used."""
     found: list[PlanRule] = []
     if entry_points:
         for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda each: each.name):
             try:
                 found += _of(point.load(), f"entry point {point.name}")
-            except GroundplanError:
+            except UserError:
                 raise
             except Exception as error:
-                raise GroundplanError(f"policies of entry point {point.name}: {_said(error)}") from error
+                raise UserError(f"policies of entry point {point.name}: {_said(error)}") from error
     for file in files:
         found += _of(_module(file), str(file))
     slugs: set[str] = set()
     for rule in found:
         if rule.slug in slugs or rule.slug in PLAN_RULES:
-            raise GroundplanError(f"policy {rule.slug} exists already; give it another name")
+            raise UserError(f"policy {rule.slug} exists already; give it another name")
         slugs.add(rule.slug)
     return tuple(replace(rule, check=_guarded(rule)) for rule in found)
 
@@ -86,15 +86,15 @@ def _module(file: Path) -> types.ModuleType:
     name = f"groundplan_policy_{re.sub(r'[^a-zA-Z0-9]', '_', file.stem)}"
     spec = importlib.util.spec_from_file_location(name, file)
     if not file.is_file() or spec is None or spec.loader is None:
-        raise GroundplanError(f"policy file {file} is not there, or no Python file")
+        raise UserError(f"policy file {file} is not there, or no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses in it need this
     try:
         spec.loader.exec_module(module)
-    except GroundplanError:
+    except UserError:
         raise
     except (Exception, SystemExit) as error:
-        raise GroundplanError(f"policy file {file}: {_said(error)}") from error
+        raise UserError(f"policy file {file}: {_said(error)}") from error
     return module
 
 
@@ -102,7 +102,7 @@ def _of(thing: Any, where: str) -> list[PlanRule]:
     members = vars(thing).values() if isinstance(thing, types.ModuleType) else [thing]
     found = [rule for each in members if isinstance(rule := getattr(each, _MARK, None), PlanRule)]
     if not found:
-        raise GroundplanError(f"{where} holds no policies; mark functions with @policy(...)")
+        raise UserError(f"{where} holds no policies; mark functions with @policy(...)")
     return found
 
 
@@ -115,10 +115,10 @@ def _guarded(rule: PlanRule) -> Check:
                 if not isinstance(found, Breach):
                     raise TypeError(f"it yielded {type(found).__name__}; yield breach(resource, message)")
                 yield found
-        except GroundplanError:
+        except UserError:
             raise
         except Exception as error:
-            raise GroundplanError(f"policy {rule.slug} failed: {_said(error)}") from error
+            raise UserError(f"policy {rule.slug} failed: {_said(error)}") from error
 
     check.__doc__ = rule.check.__doc__
     return check

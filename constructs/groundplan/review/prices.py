@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from groundplan.findings import GroundplanError
+from findings import UserError
 from groundplan.review import values
 from groundplan.review.capacity import HOURS_PER_MONTH, pools
 from groundplan.review.model import Resources
@@ -56,18 +56,18 @@ class Cost:
 
 
 def load_prices(file: Path) -> Prices:
-    """Read a price file. Raises GroundplanError, one line, when a price or the date is wrong."""
+    """Read a price file. Raises UserError, one line, when a price or the date is wrong."""
     try:
         data = yaml.safe_load(file.read_text("utf-8"))
     except OSError as error:
-        raise GroundplanError(f"price file {file}: {error.strerror}") from None
+        raise UserError(f"price file {file}: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, ValueError):
-        raise GroundplanError(f"price file {file} is not YAML") from None
+        raise UserError(f"price file {file} is not YAML") from None
     if not isinstance(data, dict):
-        raise GroundplanError(f"price file {file} must be a mapping with date, currency, source and prices")
+        raise UserError(f"price file {file} must be a mapping with date, currency, source and prices")
     unknown = sorted(str(key) for key in data if key not in ("date", "currency", "source", *_SECTIONS))
     if unknown:
-        raise GroundplanError(f"price file {file}: unknown key {unknown[0]}; known: {', '.join(_SECTIONS)}")
+        raise UserError(f"price file {file}: unknown key {unknown[0]}; known: {', '.join(_SECTIONS)}")
     date = data.get("date")
     if isinstance(date, str):
         try:
@@ -75,17 +75,17 @@ def load_prices(file: Path) -> Prices:
         except ValueError:
             date = None
     if not isinstance(date, datetime.date):
-        raise GroundplanError(f"price file {file}: `date` must be the day of the prices, such as 2026-11-30")
+        raise UserError(f"price file {file}: `date` must be the day of the prices, such as 2026-11-30")
     for key in ("currency", "source"):
         if not isinstance(data.get(key), str) or not data[key].strip():
-            raise GroundplanError(f"price file {file}: `{key}` is missing")
+            raise UserError(f"price file {file}: `{key}` is missing")
     found = {section: _prices(file, section, data.get(section) or {}) for section in _SECTIONS}
     return Prices(date.isoformat(), data["currency"].strip(), data["source"].strip(), **found)
 
 
 def _prices(file: Path, section: str, entries: Any) -> dict[str, Decimal]:
     if not isinstance(entries, dict):
-        raise GroundplanError(f"price file {file}: `{section}` must be a mapping of names to prices")
+        raise UserError(f"price file {file}: `{section}` must be a mapping of names to prices")
     found = {}
     for name, price in entries.items():
         try:
@@ -93,7 +93,7 @@ def _prices(file: Path, section: str, entries: Any) -> dict[str, Decimal]:
         except InvalidOperation:
             value = Decimal(-1)
         if isinstance(price, bool) or not value.is_finite() or value < 0:
-            raise GroundplanError(f"price file {file}: `{section}.{name}` must be a number of at least 0")
+            raise UserError(f"price file {file}: `{section}.{name}` must be a number of at least 0")
         found[str(name)] = value
     return found
 

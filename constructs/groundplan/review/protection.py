@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from groundplan.findings import Severity
+from findings import Severity
 from groundplan.review import display, values
 from groundplan.review.consequences import loss
 from groundplan.review.judgement import Breach, Category, plan_rule

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from groundplan.findings import GroundplanError
+from findings import UserError
 from groundplan.review import marks, values
 from groundplan.review.model import Action, Change, Plan
 
@@ -20,7 +20,7 @@ _MAKE = "make one with `terraform show -json PLANFILE > plan.json`"
 _FORMATS = ("0", "1")
 
 
-class UnusableInput(GroundplanError):
+class UnusableInput(UserError):
     """A file that is no plan; the message is one line. Exit code 2."""
 
 

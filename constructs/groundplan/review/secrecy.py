@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from groundplan.findings import Severity
+from findings import Severity
+from findings.redaction import find_secrets, is_secret_name, looks_secret
 from groundplan.review import charts, values
 from groundplan.review.judgement import Breach, Category, plan_rule
 from groundplan.review.model import QUIET, Action, Change, Plan
-from groundplan.secrets import find_secrets, is_secret_name, looks_secret
 
 #: Types whose very content is a secret that lands in the state; the argument, where it can be empty.
 _KEPT = {

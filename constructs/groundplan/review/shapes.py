@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from findings import Severity
 from groundplan.catalog import load_catalog
-from groundplan.findings import Severity
 from groundplan.review import capacity, values
 from groundplan.review.judgement import Breach, Category, plan_rule
 from groundplan.review.model import Resource, Resources

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from findings import Problem, ProfilePath, Severity, rule
 from groundplan.cluster.rules import version_floors
-from groundplan.cluster.versions import is_below
-from groundplan.findings import Problem, ProfilePath, Severity, rule
-from groundplan.site import Site
+from groundplan.kernel.gke import is_below
+from groundplan.site.resolve import Site
 
 _LUSTRE: ProfilePath = ("storage", "lustre")
 _CAPACITY: ProfilePath = (*_LUSTRE, "capacity_gib")

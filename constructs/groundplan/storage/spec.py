@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from groundplan.fields import BucketName, KubernetesName, Matching, MountPath, ResourceName, Section, Zone
+from groundplan.kernel.fields import BucketName, KubernetesName, Matching, MountPath, ResourceName, Section, Zone
 
 #: At most 8 characters: the limit of Lustre itself.
 FilesystemName = Annotated[

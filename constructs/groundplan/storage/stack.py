@@ -12,8 +12,8 @@ from cdktf_cdktf_provider_google.storage_bucket import (
 )
 from constructs import Construct
 
-from groundplan.site import Site
-from groundplan.stack import SiteStack
+from groundplan.site.resolve import Site
+from groundplan.site.stack import SiteStack
 from groundplan.storage.spec import Bucket
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from findings import Problem, ProfilePath, Severity, rule
 from groundplan.catalog import shipped
-from groundplan.findings import Problem, ProfilePath, Severity, rule
-from groundplan.site import Site
-from groundplan.workload.config import VLLM, Config
-from groundplan.workload.job import JobPlan
+from groundplan.nemo_rl.config import VLLM, Config
+from groundplan.nemo_rl.shape import shape_of, sizes_of
+from groundplan.site.resolve import Site
 from groundplan.workload.places import OVERRIDES, place, written, written_twice
-from groundplan.workload.shape import shape_of, sizes_of
+from groundplan.workload.values import JobValues
 
 _SHARE = f"{VLLM}.gpu_memory_utilization"
 #: Above it CUDA graphs and NCCL find no room beside vLLM.
@@ -101,7 +101,7 @@ def config_twice(site: Site) -> Iterator[Problem]:
         yield Problem(second, f"workload.overrides: `{path}` is written twice, {places}", "keep one of them")
 
 
-def missing(job: JobPlan) -> dict[str, tuple[ProfilePath, str]]:
+def missing(job: JobValues) -> dict[str, tuple[ProfilePath, str]]:
     """Needed key that an override takes away -> its place, and the override as it is written."""
     needed: tuple[str, ...] = tuple(shipped("nemo_rl")["needed"])
     found: dict[str, tuple[ProfilePath, str]] = {}
@@ -114,7 +114,7 @@ def missing(job: JobPlan) -> dict[str, tuple[ProfilePath, str]]:
     return found
 
 
-def unjudged(job: JobPlan) -> bool:
+def unjudged(job: JobValues) -> bool:
     """Whether the shape cannot be told, because a number that it rests on is missing or none: other rules say so."""
     values = (job.config.get(path) for path in sizes_of(shape_of(job.config)))
     wrong = any(v is not None and (not isinstance(v, int) or isinstance(v, bool) or v < 1) for v in values)

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from findings import Problem, rule
 from groundplan.catalog import shipped
-from groundplan.findings import Problem, rule
-from groundplan.site import Site
-from groundplan.workload.config import Config, is_open
-from groundplan.workload.hydra import is_sweep, unwritable_keys
-from groundplan.workload.job import JobPlan
+from groundplan.nemo_rl.config import Config, is_open
+from groundplan.nemo_rl.hydra import is_sweep, unwritable_keys
+from groundplan.site.resolve import Site
 from groundplan.workload.places import written
+from groundplan.workload.values import JobValues
 
 _PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*")
 _PREFIXES = ("", "+", "++", "~")
@@ -156,7 +156,7 @@ def _several(value: Any) -> bool:
     return isinstance(value, str) and "," in value
 
 
-def _known(job: JobPlan) -> dict[str, Any]:
+def _known(job: JobValues) -> dict[str, Any]:
     keys = job.release.keys
     return {**keys, **job.recipe.sets} if keys else {}
 

@@ -12,11 +12,11 @@ import re
 from typing import TYPE_CHECKING
 
 from groundplan.catalog import Machine, shipped
-from groundplan.workload.config import Config
-from groundplan.workload.nemo_rl import Release
+from groundplan.nemo_rl.config import Config
+from groundplan.nemo_rl.releases import Release
 
 if TYPE_CHECKING:
-    from groundplan.workload.job import JobPlan
+    from groundplan.workload.values import JobValues
 
 #: Libraries that the node brings: the gIB plugin, the driver. After the image's own, which must not be shadowed.
 NODE_LIBRARIES = ("/usr/local/gib/lib64", "/usr/local/nvidia/lib64")
@@ -58,13 +58,13 @@ def network_environment(machine: Machine | None) -> dict[str, str]:
     return values | {"NCCL_DEBUG": "WARN"}
 
 
-def plain_environment(job: JobPlan) -> list[dict[str, object]]:
+def plain_environment(job: JobValues) -> list[dict[str, object]]:
     """The plain variables, as a container takes them: the kubelet would put a variable's value for ``$(NAME)``, and one
     dollar for two, so that such dollars are doubled."""
     return [{"name": name, "value": _DOLLAR.sub("$$", value)} for name, value in job.environment.items()]
 
 
-def container_environment(job: JobPlan) -> list[dict[str, object]]:
+def container_environment(job: JobValues) -> list[dict[str, object]]:
     """The whole list: plain variables, then references to Secrets."""
     references: list[dict[str, object]] = [
         {"name": s.variable, "valueFrom": {"secretKeyRef": {"name": s.secret, "key": s.key}}} for s in job.secrets

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from findings import Problem, ProfilePath, Severity, rule
 from groundplan.cluster.allocatable import allocatable
-from groundplan.findings import Problem, ProfilePath, Severity, rule
-from groundplan.site import Site
+from groundplan.kernel.quantities import MIB, parse_bytes, show
+from groundplan.nemo_rl.memory import CACHE_SHARE, DTENSOR_LIMIT, estimate
+from groundplan.nemo_rl.shape import shape_of
+from groundplan.site.resolve import Site
 from groundplan.workload.bounds_rules import unjudged
-from groundplan.workload.fit import CACHE_SHARE, DTENSOR_LIMIT, estimate
 from groundplan.workload.places import place
-from groundplan.workload.quantities import MIB, parse_bytes, show
-from groundplan.workload.shape import shape_of
 
 #: What GKE's and groundplan's own DaemonSets ask for on a node (CSI drivers, metrics, logging, gIB): an allowance.
 DAEMON_CPU_MILLIS, DAEMON_MEMORY_MIB = 1000, 2048

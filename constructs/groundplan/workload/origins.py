@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from groundplan.site import Site
+from groundplan.nemo_rl.hydra import value_text
+from groundplan.site.resolve import Site
 from groundplan.workload.environment import network_environment
-from groundplan.workload.hydra import value_text
-from groundplan.workload.job import JobPlan
+from groundplan.workload.values import JobValues
 
 #: What it is, its value, its origin.
 Row = tuple[str, str, str]
@@ -21,7 +21,7 @@ def explain_job(site: Site) -> str:
     return f"# Job {site.job.name} of site {site.name}: each value and its origin.\n" + "\n".join(lines) + "\n"
 
 
-def _facts(site: Site, job: JobPlan) -> list[Row]:
+def _facts(site: Site, job: JobValues) -> list[Row]:
     spec = job.spec
 
     def of(given: object, otherwise: str) -> str:
@@ -59,7 +59,7 @@ def _facts(site: Site, job: JobPlan) -> list[Row]:
     ]
 
 
-def _environment(job: JobPlan) -> list[Row]:
+def _environment(job: JobValues) -> list[Row]:
     machine = job.pool.machine if job.pool else None
     network = network_environment(machine)
 
@@ -77,7 +77,7 @@ def _environment(job: JobPlan) -> list[Row]:
     return [(name, value, origin(name)) for name, value in job.environment.items()]
 
 
-def _overrides(job: JobPlan) -> list[Row]:
+def _overrides(job: JobValues) -> list[Row]:
     names = {
         "recipe": f"recipe {job.recipe.name}",
         "release": f"recipe's data set, as release {job.release.version} names it",

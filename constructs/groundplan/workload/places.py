@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from groundplan.findings import ProfilePath
-from groundplan.workload.config import split_prefix
-from groundplan.workload.job import JobPlan
+from findings import ProfilePath
+from groundplan.nemo_rl.config import split_prefix
+from groundplan.workload.values import JobValues
 
 OVERRIDES: ProfilePath = ("workload", "overrides")
 
 
-def place(job: JobPlan, *paths: str) -> ProfilePath:
+def place(job: JobValues, *paths: str) -> ProfilePath:
     """The user's own override of one of `paths`, in that order of preference; else the recipe."""
     for path in paths:
         found = _find(job.spec.overrides, path)

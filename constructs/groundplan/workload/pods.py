@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from groundplan.gpu.plan import ACCELERATOR_LABEL, HOST_PATHS, POOL_LABEL, gpu_toleration, own_tolerations
+from groundplan.gpu.values import ACCELERATOR_LABEL, HOST_PATHS, POOL_LABEL, gpu_toleration, own_tolerations
+from groundplan.kernel.quantities import MIB, parse_bytes
 from groundplan.workload import preflight
 from groundplan.workload.environment import container_environment
-from groundplan.workload.job import JobPlan
-from groundplan.workload.quantities import MIB, parse_bytes
 from groundplan.workload.script import FOLDER
+from groundplan.workload.values import JobValues
 
 #: Label of all pods of one job: the name of the RayCluster, which KubeRay's own labels carry, has a random end.
 JOB_LABEL = "groundplan/job"
@@ -24,7 +24,7 @@ WORKER_PORTS = {"min-worker-port": "10002", "max-worker-port": "11000"}
 OBJECT_STORE_SHARE = 0.4
 
 
-def head_group(job: JobPlan) -> dict[str, Any]:
+def head_group(job: JobValues) -> dict[str, Any]:
     """The head: CPUs only, on the CPU pool, so that the driver and Ray's own services never compete with training.
 
     `num-gpus` is written out, so that no resource elsewhere can make Ray count one. `no-monitor`: Ray's monitor removes
@@ -34,7 +34,7 @@ def head_group(job: JobPlan) -> dict[str, Any]:
     return {"serviceType": "ClusterIP", "rayStartParams": start, "template": _template(job, _head_spec(job), {})}
 
 
-def worker_group(job: JobPlan) -> dict[str, Any]:
+def worker_group(job: JobValues) -> dict[str, Any]:
     """The workers: one pod a node. Replicas are fixed, for a training that loses a node has to start again anyway."""
     annotations = _network_annotations(job)
     if job.spec.preflight.enabled:
@@ -58,7 +58,7 @@ def _start_params(shm: str) -> dict[str, str]:
     return {"object-store-memory": str(object_store_bytes(shm)), **WORKER_PORTS}
 
 
-def _template(job: JobPlan, spec: dict[str, Any], annotations: dict[str, str]) -> dict[str, Any]:
+def _template(job: JobValues, spec: dict[str, Any], annotations: dict[str, str]) -> dict[str, Any]:
     labels = {JOB_LABEL: job.name, "app.kubernetes.io/part-of": job.site}
     annotations = {SAFE_TO_EVICT: "false", **annotations}
     if "networking.gke.io/interfaces" in annotations and job.queue and job.queue.topology:
@@ -66,7 +66,7 @@ def _template(job: JobPlan, spec: dict[str, Any], annotations: dict[str, str]) -
     return {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
 
 
-def _network_annotations(job: JobPlan) -> dict[str, str]:
+def _network_annotations(job: JobValues) -> dict[str, str]:
     """The NICs. They are read from the pod template and from nowhere else; without them a pod has no RDMA."""
     interfaces = [{"interfaceName": "eth0", "network": "default"}]
     interfaces += [{"interfaceName": nic.interface, "network": nic.name} for nic in job.nics]
@@ -76,7 +76,7 @@ def _network_annotations(job: JobPlan) -> dict[str, str]:
     }
 
 
-def pod_base(job: JobPlan) -> dict[str, Any]:
+def pod_base(job: JobValues) -> dict[str, Any]:
     """What every pod of the job has. Service links are off: they would add a variable for each Service of the
     namespace, and NeMo RL sends its whole environment through Ray (NVIDIA-NeMo/RL#309)."""
     base: dict[str, Any] = {"serviceAccountName": job.service_account, "enableServiceLinks": False}
@@ -85,17 +85,17 @@ def pod_base(job: JobPlan) -> dict[str, Any]:
     return base
 
 
-def cpu_placement(job: JobPlan) -> dict[str, Any]:
+def cpu_placement(job: JobValues) -> dict[str, Any]:
     """On the CPU pool."""
     return {"nodeSelector": {POOL_LABEL: job.cpu_pool}}
 
 
-def lustre_volume(job: JobPlan) -> dict[str, Any]:
+def lustre_volume(job: JobValues) -> dict[str, Any]:
     """The file system that all pods share."""
     return {"name": "lustre", "persistentVolumeClaim": {"claimName": job.claim}}
 
 
-def lustre_mount(job: JobPlan) -> dict[str, Any]:
+def lustre_mount(job: JobValues) -> dict[str, Any]:
     """Where it is mounted."""
     return {"name": "lustre", "mountPath": job.mount_path}
 
@@ -104,7 +104,7 @@ def _shm(size: str) -> dict[str, Any]:
     return {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": size}}
 
 
-def _head_spec(job: JobPlan) -> dict[str, Any]:
+def _head_spec(job: JobValues) -> dict[str, Any]:
     resources = {"cpu": str(job.head_cpu), "memory": job.head_memory}
     container = {
         "name": "ray-head",
@@ -140,13 +140,13 @@ def _head_spec(job: JobPlan) -> dict[str, Any]:
     }
 
 
-def worker_resources(job: JobPlan) -> dict[str, str]:
+def worker_resources(job: JobValues) -> dict[str, str]:
     """What a worker asks for, as request and limit alike: Ray counts GPUs by the limit alone."""
     spec = job.spec.worker
     return {"cpu": str(spec.cpu), "memory": spec.memory, "nvidia.com/gpu": str(job.gpus)}
 
 
-def _worker_spec(job: JobPlan) -> dict[str, Any]:
+def _worker_spec(job: JobValues) -> dict[str, Any]:
     resources = worker_resources(job)
     mounts = [{"name": "shm", "mountPath": "/dev/shm"}, lustre_mount(job)]
     mounts += [{"name": name, "mountPath": f"/usr/local/{name}"} for name in HOST_PATHS]
@@ -176,19 +176,19 @@ def _worker_spec(job: JobPlan) -> dict[str, Any]:
     return spec
 
 
-def security_context(job: JobPlan) -> dict[str, Any]:
+def security_context(job: JobValues) -> dict[str, Any]:
     """RDMA registers memory, which the memlock limit forbids; root with IPC_LOCK is above it, and needs no more."""
     return {"privileged": True} if job.spec.worker.privileged else {"capabilities": {"add": ["IPC_LOCK"]}}
 
 
-def _worker_selector(job: JobPlan) -> dict[str, str]:
+def _worker_selector(job: JobValues) -> dict[str, str]:
     """The accelerator too, though the pool implies it: Kueue chooses a flavor by it before GKE adds anything."""
     if job.pool is None:
         return {}
     return {ACCELERATOR_LABEL: job.pool.accelerator, POOL_LABEL: job.pool.name}
 
 
-def tolerations(job: JobPlan) -> list[dict[str, str]]:
+def tolerations(job: JobValues) -> list[dict[str, str]]:
     """GKE's own taint of GPU nodes, written out for Kueue (kuberay PR 1914), and the pool's own."""
     found = [gpu_toleration()]
     if job.pool is None:

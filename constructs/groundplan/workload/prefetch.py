@@ -10,19 +10,19 @@ import shlex
 from typing import Any
 
 from groundplan.workload.environment import container_environment
-from groundplan.workload.job import JobPlan
 from groundplan.workload.pods import cpu_placement, lustre_mount, lustre_volume, pod_base
+from groundplan.workload.values import JobValues
 
 #: Attempts of the Job before the mark of failure is set.
 ATTEMPTS = 4
 
 
-def marker(job: JobPlan, end: str) -> str:
+def marker(job: JobValues, end: str) -> str:
     """Path of the mark that the Job leaves: ``done`` or ``failed``."""
     return f"{job.folder}/prefetch.{end}"
 
 
-def documents(job: JobPlan) -> list[dict[str, Any]]:
+def documents(job: JobValues) -> list[dict[str, Any]]:
     """The Job. It carries the RayJob's name, so that it is made anew with it."""
     container = {
         "name": "prefetch",
@@ -54,7 +54,7 @@ def documents(job: JobPlan) -> list[dict[str, Any]]:
     ]
 
 
-def _script(job: JobPlan) -> str:
+def _script(job: JobValues) -> str:
     """Download with a few attempts within the one pod, so that exactly one pod writes the marks."""
     done, failed, folder = (shlex.quote(path) for path in (marker(job, "done"), marker(job, "failed"), job.folder))
     fetch = (

@@ -12,8 +12,8 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
-from groundplan.workload.job import JobPlan
 from groundplan.workload.script import FOLDER
+from groundplan.workload.values import JobValues
 
 SCRIPT = "preflight.py"
 #: Pod annotation under which KubeRay takes a container's command as it stands.
@@ -31,7 +31,7 @@ def preflight_scripts() -> dict[str, str]:
     return {SCRIPT: resources.files(__package__).joinpath("node_check.py").read_text("utf-8")}
 
 
-def before_ray(job: JobPlan) -> dict[str, Any]:
+def before_ray(job: JobValues) -> dict[str, Any]:
     """What the worker's container gets besides: the command, its settings, and a startup probe.
 
     The command ends in the one that KubeRay generates for Ray, which KubeRay leaves to us under :data:`OWN_COMMAND`. A
@@ -55,7 +55,7 @@ def mount() -> dict[str, Any]:
     return {"name": "scripts", "mountPath": FOLDER, "readOnly": True}
 
 
-def settings(job: JobPlan) -> list[dict[str, Any]]:
+def settings(job: JobValues) -> list[dict[str, Any]]:
     """The script's settings, as environment variables of the worker's container."""
     gpu = job.pool.machine.gpu if job.pool and job.pool.machine else None
     spec = job.spec.preflight

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from groundplan.manifest import to_yaml
-from groundplan.site import Site
+from groundplan.kernel.yaml_text import to_yaml
+from groundplan.site.resolve import Site
 from groundplan.workload.rayjob import manifests
 
 _ABOUT = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundplan.findings import Problem, ProfilePath, Severity, rule
-from groundplan.gpu.plan import DYNAMIC
-from groundplan.site import Site
+from findings import Problem, ProfilePath, Severity, rule
+from groundplan.gpu.values import DYNAMIC
+from groundplan.site.resolve import Site
 from groundplan.workload.rayjob import knows
 
 #: Hours after which GKE takes flex-start and queued nodes back when the pool names no number.

@@ -1,4 +1,4 @@
-"""The Kubernetes objects of the workload stack, as plain dictionaries: pure functions of the JobPlan."""
+"""The Kubernetes objects of the workload stack, as plain dictionaries: pure functions of the JobValues."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from groundplan.catalog import shipped
-from groundplan.cluster.versions import parse
+from groundplan.kernel.gke import parse
 from groundplan.workload import prefetch
-from groundplan.workload.job import JobPlan
 from groundplan.workload.pods import JOB_LABEL, cpu_placement, head_group, pod_base, worker_group
 from groundplan.workload.preflight import preflight_scripts
 from groundplan.workload.script import FOLDER, TRAIN, scripts
+from groundplan.workload.values import JobValues
 
 if TYPE_CHECKING:
-    from groundplan.site import Site
+    from groundplan.site.resolve import Site
 
 #: The longest name that KubeRay takes: it adds its own endings for cluster, service and pods.
 MAX_NAME = 47
@@ -31,7 +31,7 @@ def manifests(site: Site) -> list[dict[str, Any]]:
     return documents(site.job) if site.job else []
 
 
-def documents(job: JobPlan) -> list[dict[str, Any]]:
+def documents(job: JobValues) -> list[dict[str, Any]]:
     """The objects of a job."""
     found = [_config_map(job), _disruption_budget(job)]
     if job.spec.prefetch.enabled:
@@ -40,7 +40,7 @@ def documents(job: JobPlan) -> list[dict[str, Any]]:
     return found
 
 
-def digest(job: JobPlan) -> str:
+def digest(job: JobValues) -> str:
     """A short hash of what no update changes once it runs: KubeRay ignores edits of a RayJob's cluster, and a script
     that has been started is read no more. Labels, deadlines and retries are not in it: those are changed in place."""
     fixed = {
@@ -54,7 +54,7 @@ def digest(job: JobPlan) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
 
 
-def ray_job(job: JobPlan) -> dict[str, Any]:
+def ray_job(job: JobValues) -> dict[str, Any]:
     """The RayJob.
 
     HTTPMode by default: the operator hands the job to Ray's dashboard itself, so that there is no further pod that
@@ -79,13 +79,13 @@ def ray_job(job: JobPlan) -> dict[str, Any]:
     return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": _metadata(job, queued=True), "spec": spec}
 
 
-def ray_cluster(job: JobPlan) -> dict[str, Any]:
+def ray_cluster(job: JobValues) -> dict[str, Any]:
     """The same cluster without a job: it stays until it is taken away, and scripts are started on its head by hand."""
     metadata = _metadata(job, queued=True)
     return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": _cluster_spec(job)}
 
 
-def startup_seconds(job: JobPlan) -> int:
+def startup_seconds(job: JobValues) -> int:
     """Seconds until the cluster must be ready, checks before the start included."""
     checks = job.spec.preflight.timeout_minutes if job.spec.preflight.enabled else 0
     return (job.spec.startup_minutes + checks) * 60
@@ -100,7 +100,7 @@ def knows(kuberay: str, feature: str) -> bool:
         return False
 
 
-def _cluster_spec(job: JobPlan) -> dict[str, Any]:
+def _cluster_spec(job: JobValues) -> dict[str, Any]:
     return {
         # Chooses the operator's probe, so it is the image's own (catalog/nemo_rl.yaml).
         "rayVersion": job.release.ray,
@@ -110,22 +110,22 @@ def _cluster_spec(job: JobPlan) -> dict[str, Any]:
     }
 
 
-def _all_scripts(job: JobPlan) -> dict[str, str]:
+def _all_scripts(job: JobValues) -> dict[str, str]:
     return scripts(job) | (preflight_scripts() if job.spec.preflight.enabled else {})
 
 
-def _metadata(job: JobPlan, *, queued: bool = False) -> dict[str, Any]:
+def _metadata(job: JobValues, *, queued: bool = False) -> dict[str, Any]:
     labels: Mapping[str, str] = job.labels
     if queued and job.queue:
         labels = {**labels, "kueue.x-k8s.io/queue-name": job.queue.name}
     return {"name": job.name, "namespace": job.namespace, "labels": dict(labels)}
 
 
-def _config_map(job: JobPlan) -> dict[str, Any]:
+def _config_map(job: JobValues) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": _metadata(job), "data": _all_scripts(job)}
 
 
-def _disruption_budget(job: JobPlan) -> dict[str, Any]:
+def _disruption_budget(job: JobValues) -> dict[str, Any]:
     """Keeps head and workers from voluntary eviction: one pod less ends the training.
 
     A number of pods, not `maxUnavailable`: that needs an owner with a scale, which a RayCluster has not.
@@ -138,7 +138,7 @@ def _disruption_budget(job: JobPlan) -> dict[str, Any]:
     }
 
 
-def _submitter(job: JobPlan) -> dict[str, Any]:
+def _submitter(job: JobValues) -> dict[str, Any]:
     """KubeRay's own submitter pod has neither pull secret nor selector nor account of the head."""
     container = {
         "name": "ray-job-submitter",

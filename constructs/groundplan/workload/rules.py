@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from findings import Problem, Severity, rule
+from findings.redaction import is_secret_name
 from groundplan.catalog import shipped
-from groundplan.findings import Problem, Severity, rule
-from groundplan.secrets import is_secret_name
-from groundplan.site import Site
+from groundplan.nemo_rl.shape import shape_of
+from groundplan.site.resolve import Site
 from groundplan.workload import bounds_rules, config_rules, fit_rules, queue_rules, run_rules, shape_rules
 from groundplan.workload.environment import MANAGED, environment_of
 from groundplan.workload.places import place
-from groundplan.workload.plan import MAX_BASE_NAME
-from groundplan.workload.shape import shape_of
+from groundplan.workload.resolve import MAX_BASE_NAME
 
 __all__ = ["bounds_rules", "config_rules", "fit_rules", "queue_rules", "run_rules", "shape_rules"]
 

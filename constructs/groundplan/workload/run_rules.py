@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundplan.findings import Problem, Severity, rule
-from groundplan.site import Site
+from findings import Problem, Severity, rule
+from groundplan.nemo_rl.config import VLLM
+from groundplan.nemo_rl.shape import shape_of
+from groundplan.site.resolve import Site
 from groundplan.workload.bounds_rules import missing, unjudged
-from groundplan.workload.config import VLLM
-from groundplan.workload.job import JobPlan
 from groundplan.workload.places import place
-from groundplan.workload.shape import shape_of
+from groundplan.workload.values import JobValues
 
 _ASYNC = "grpo.async_grpo.enabled"
 #: Rows of GSM8K's training split.
@@ -85,7 +85,7 @@ def validation_set(site: Site) -> Iterator[Problem]:
         yield Problem(at, f"{asked[0]} needs a validation set, and there is none", hint)
 
 
-def _validates(job: JobPlan) -> bool:
+def _validates(job: JobValues) -> bool:
     config = job.config
     if config.has("data.validation") or config.has("data.val_data_path"):
         return True

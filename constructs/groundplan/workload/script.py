@@ -9,10 +9,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from groundplan.workload.nemo_rl import WORKDIR
+from groundplan.nemo_rl.releases import WORKDIR
 
 if TYPE_CHECKING:
-    from groundplan.workload.job import JobPlan
+    from groundplan.workload.values import JobValues
 
 #: Where the ConfigMap is mounted on the head.
 FOLDER = "/etc/groundplan"
@@ -22,7 +22,7 @@ PREPARE = "prepare_gsm8k.py"
 __all__ = ["FOLDER", "PREPARE", "TRAIN", "scripts"]
 
 
-def scripts(job: JobPlan) -> dict[str, str]:
+def scripts(job: JobValues) -> dict[str, str]:
     """File name -> text of every script of the head."""
     files = {TRAIN: train_script(job)}
     if job.prepares_data:
@@ -30,7 +30,7 @@ def scripts(job: JobPlan) -> dict[str, str]:
     return files
 
 
-def train_script(job: JobPlan) -> str:
+def train_script(job: JobValues) -> str:
     """Start the trainer with every override on a line of its own."""
     checkpoints = job.config.text("checkpointing.checkpoint_dir")
     folders = [shlex.quote(folder) for folder in (checkpoints, job.config.text("logger.log_dir")) if folder]
@@ -58,7 +58,7 @@ def train_script(job: JobPlan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _wait_for_models(job: JobPlan) -> list[str]:
+def _wait_for_models(job: JobValues) -> list[str]:
     from groundplan.workload.prefetch import marker  # the Job's script and this one meet at its marker
 
     done, failed = (shlex.quote(marker(job, end)) for end in ("done", "failed"))

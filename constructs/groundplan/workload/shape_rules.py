@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundplan.findings import Problem, ProfilePath, Severity, rule
-from groundplan.site import Site
-from groundplan.workload.bounds_rules import missing, unjudged
-from groundplan.workload.config import VLLM
-from groundplan.workload.job import JobPlan
-from groundplan.workload.mends import (
+from findings import Problem, ProfilePath, Severity, rule
+from groundplan.nemo_rl.config import VLLM
+from groundplan.nemo_rl.mends import (
     batch_near,
     colocated,
     generating_gpus,
@@ -22,8 +19,11 @@ from groundplan.workload.mends import (
     prompts_near,
     with_nodes,
 )
+from groundplan.nemo_rl.shape import Shape, shape_of
+from groundplan.site.resolve import Site
+from groundplan.workload.bounds_rules import missing, unjudged
 from groundplan.workload.places import place
-from groundplan.workload.shape import Shape, shape_of
+from groundplan.workload.values import JobValues
 
 _BATCH = "policy.train_global_batch_size"
 _PROMPTS, _GENERATIONS = "grpo.num_prompts_per_step", "grpo.num_generations_per_prompt"
@@ -97,13 +97,13 @@ def batch_size(site: Site) -> Iterator[Problem]:
         yield Problem(at, f"{copies}; {'; '.join(faults)}", _batch_hint(site.job, shape))
 
 
-def _at(job: JobPlan, *paths: str) -> ProfilePath:
+def _at(job: JobValues, *paths: str) -> ProfilePath:
     """The user's override of one of `paths`; else their number of nodes; else the recipe."""
     found = place(job, *paths)
     return ("workload", "nodes") if found == ("workload", "recipe") and job.spec.nodes else found
 
 
-def _batch_hint(job: JobPlan, shape: Shape) -> str:
+def _batch_hint(job: JobValues, shape: Shape) -> str:
     """Numbers that pass, over the nodes as they are; and other numbers of nodes that do."""
     packed = job.config.on("policy.sequence_packing.enabled") or job.config.on("policy.dynamic_batching.enabled")
     micro = 1 if packed else shape.micro_batch
@@ -251,7 +251,7 @@ def generation_split(site: Site) -> Iterator[Problem]:
         yield Problem(at, message, f"use {shape.gpus_per_node}")
 
 
-def _split_hint(job: JobPlan, shape: Shape) -> str:
+def _split_hint(job: JobValues, shape: Shape) -> str:
     """What to do on one node: two nodes, generation beside training, or a split that divides; whichever would pass."""
     hints = []
     nodes = job.config.get(f"{_COLOCATED}.resources.num_nodes")

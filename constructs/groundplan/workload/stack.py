@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from constructs import Construct
 
-from groundplan.site import Site
-from groundplan.stack import ClusterClientStack
+from groundplan.site.resolve import Site
+from groundplan.site.stack import ClusterClientStack
 from groundplan.workload.rayjob import manifests
 
 

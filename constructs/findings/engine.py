@@ -1,0 +1,159 @@
+"""The one way groundplan says that something is wrong, for profiles, rehearsals and reviews alike.
+
+A :class:`Finding` names the rule that was broken, how bad that is, the thing, and the mend. A :class:`Rule` is a plain
+function from a subject (a Site, a plan) to findings, registered with the :func:`rule` decorator; its docstring is its
+documentation page (``groundplan explain RULE``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+#: Where in a profile: keys and list positions from the root, e.g. ``("gpu", "pools", 0, "nodes")``.
+ProfilePath = tuple[str | int, ...]
+
+
+class Severity(StrEnum):
+    """An error stops synthesis; a warning is printed and stops it only under ``--strict``."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file: line and column count from 1; `text` is the whole source line, for the caret display."""
+
+    file: str
+    line: int
+    column: int
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong.
+
+    `message` names the thing, the value and the limit; `hint` is the mend. `path` points into the profile, `address`
+    at a Terraform resource (reviews and rehearsals); `location` is filled in when the source file is known.
+    """
+
+    rule: str
+    severity: Severity
+    message: str
+    hint: str = ""
+    path: ProfilePath = ()
+    address: str = ""
+    location: Location | None = None
+    ignored: str = ""
+    """The reason for which the profile accepts it; empty when it counts."""
+
+    @property
+    def where(self) -> str:
+        """The dotted place, ``gpu.pools[0].nodes``, or the resource address."""
+        return self.address or dotted(self.path)
+
+
+def dotted(path: ProfilePath) -> str:
+    """``("gpu", "pools", 0, "nodes")`` -> ``gpu.pools[0].nodes``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What a rule function yields: a finding less the rule's own name and severity.
+
+    `severity` overrides the rule's default for this one finding (a rule may warn where sources disagree and refuse
+    where they agree).
+    """
+
+    path: ProfilePath
+    message: str
+    hint: str
+    severity: Severity | None = None
+    member: int = 0
+    """Which profile it is about, for the rules of a fleet."""
+
+
+CheckFunction = Callable[[Any], Iterator[Problem]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A named check. `slug` is stable: profiles ignore rules by it, and reports cite it."""
+
+    slug: str
+    severity: Severity
+    check: CheckFunction
+    topic: str
+    subject: str = "site"
+    """What the check takes: a "site", or a "fleet" of them."""
+
+    @property
+    def documentation(self) -> str:
+        """The rule's docs page: its docstring, cleaned of indentation."""
+        import inspect  # a heavy module that only `groundplan rules` and `explain` need
+
+        return inspect.cleandoc(self.check.__doc__ or "")
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the docs page."""
+        first = " ".join((self.check.__doc__ or "").strip().partition("\n\n")[0].split())
+        sentence, dot, _ = first.partition(". ")
+        return sentence + dot.strip()
+
+    def findings(self, subject: Any) -> Iterator[Finding]:
+        """Run the check and give its problems this rule's name and severity."""
+        return map(self.finding, self.check(subject))
+
+    def finding(self, problem: Problem) -> Finding:
+        """A problem under this rule's name."""
+        return Finding(self.slug, problem.severity or self.severity, problem.message, problem.hint, problem.path)
+
+
+#: Every registered rule by slug, in order of registration (imports are fixed, so the order is too).
+RULES: dict[str, Rule] = {}
+
+
+def rule(
+    slug: str, severity: Severity = Severity.ERROR, subject: str = "site"
+) -> Callable[[CheckFunction], CheckFunction]:
+    """Register a check function under `slug`; its topic is the folder it stands in.
+
+    Raises ValueError when the slug is taken or the function has no docstring (it is the rule's documentation).
+    """
+
+    def register(check: CheckFunction) -> CheckFunction:
+        if slug in RULES:
+            raise ValueError(f"rule {slug} is registered twice")
+        if not check.__doc__:
+            raise ValueError(f"rule {slug} has no docstring")
+        parts = check.__module__.split(".")  # groundplan.network.rules; groundplan.site.rules.names for the whole site
+        topic = parts[-1] if parts[1] == "site" else parts[1]
+        RULES[slug] = Rule(slug, severity, check, topic, subject)
+        return check
+
+    return register
+
+
+class UserError(Exception):
+    """Something the user must mend; printed as its message alone, never as a traceback. Exit code 1."""
+
+
+class ProfileError(UserError):
+    """A profile that cannot be used; carries every finding, not the first only."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__(f"{len(findings)} error{'s' if len(findings) != 1 else ''}")
+        self.findings = findings
+
+
+class UnavailableError(UserError):
+    """A tool or optional package that a command needs is absent; one line says how to get it. Exit code 2."""

@@ -1,0 +1,280 @@
+"""``groundplan review`` and ``groundplan diff``: the commands. Thin: read, assess, render, exit."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from findings import UserError
+from groundplan import __version__
+from groundplan.review.assess import Assessment, Provenance, Verdict, assess
+from groundplan.review.folders import compare_folders
+from groundplan.review.judgement import PLAN_RULES, Category, PlanRule
+from groundplan.review.model import Plan
+from groundplan.review.policy import load_policies
+from groundplan.review.prices import load_prices
+from groundplan.review.reading import UnusableInput, read_plan
+from groundplan.site.stacks import rank
+
+FORMATS = ("text", "markdown", "html", "json", "sarif")
+
+#: Words of --fail-on beside the categories and rules.
+_VERDICTS = {"dangerous": (Verdict.DANGEROUS,), "decision": (Verdict.DANGEROUS, Verdict.DECISION)}
+
+_Command = Callable[..., Any]
+
+
+def _options(command: _Command) -> _Command:
+    """What both commands take."""
+    for option in reversed(
+        (
+            click.option(
+                "--format",
+                "form",
+                type=click.Choice(FORMATS),
+                default="text",
+                show_default=True,
+                help="text for a terminal, markdown for a comment on a pull request, html as a page, json and sarif.",
+            ),
+            click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it to a file."),
+            click.option(
+                "--fail-on",
+                "fail_on",
+                multiple=True,
+                metavar="WHAT",
+                help="Exit 1 on: dangerous, decision, a kind of trouble (data, replace, destroy, secret, open, "
+                "unprotect, refused, capacity, disturb, policy, incomplete), or a rule's name. Repeatable.",
+            ),
+            click.option(
+                "--prices", type=click.Path(path_type=Path), help="A dated price file; without one no cost is given."
+            ),
+            click.option(
+                "--ignore", "ignores", multiple=True, metavar="RULE=REASON", help="Accept what a rule says. Repeatable."
+            ),
+            click.option(
+                "--policy", "policies", multiple=True, type=click.Path(path_type=Path), help="A file of your own rules."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("plans", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_options
+@click.option(
+    "--profile", type=click.Path(path_type=Path), help="The profile: its `ignore` entries hold, its hash is printed."
+)
+@click.pass_context
+def review(
+    context: click.Context,
+    plans: tuple[Path, ...],
+    form: str,
+    output: Path | None,
+    fail_on: tuple[str, ...],
+    prices: Path | None,
+    ignores: tuple[str, ...],
+    policies: tuple[Path, ...],
+    profile: Path | None,
+) -> None:
+    """Report what Terraform plans would do, for a reviewer to sign.
+
+    PLANS are files of `terraform show -json`, of one stack or of several, from groundplan's stacks or from any others;
+    a plan's JSON from Terraform Cloud does too; - is standard input.
+
+    \b
+    terraform show -json plan.tfplan > gpu.json
+    groundplan review network.json gpu.json
+    groundplan review *.json --format markdown --fail-on dangerous > comment.md
+    """
+
+    def run() -> Sequence[Plan]:
+        return read_plans(plans)
+
+    _report(context, run, form, output, fail_on, prices, ignores, policies, profile=profile)
+
+
+@click.command()
+@click.argument("sides", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_options
+@click.option("--revisions", nargs=2, metavar="OLD NEW", help="Compare one profile at two git revisions.")
+@click.pass_context
+def diff(
+    context: click.Context,
+    sides: tuple[Path, ...],
+    form: str,
+    output: Path | None,
+    fail_on: tuple[str, ...],
+    prices: Path | None,
+    ignores: tuple[str, ...],
+    policies: tuple[Path, ...],
+    revisions: tuple[str, str] | None,
+) -> None:
+    """Report what changes between two synth outputs, or two revisions of a profile: no state, no Terraform, no cloud.
+
+    What would be replaced is told from the catalog's facts of the providers.
+
+    \b
+    groundplan diff OLD-OUTPUT NEW-OUTPUT
+    groundplan diff old.yaml new.yaml
+    groundplan diff profiles/nemo-rl-b200.yaml --revisions main HEAD
+    """
+    wanted = 1 if revisions else 2
+    if len(sides) != wanted:
+        raise click.UsageError("give two outputs (or profiles); or one profile and --revisions OLD NEW")
+    with tempfile.TemporaryDirectory(prefix="groundplan-diff-") as scratch:
+        if revisions:
+            profile = sides[0]
+            names = (f"{profile}@{revisions[0]}", f"{profile}@{revisions[1]}")
+        else:
+            names = (str(sides[0]), str(sides[1]))
+
+        def run() -> Sequence[Plan]:
+            old, new = _two_sides(sides, revisions, Path(scratch))
+            return compare_folders(old, new, names)
+
+        _report(context, run, form, output, fail_on, prices, ignores, policies, compared=names)
+
+
+def _two_sides(sides: tuple[Path, ...], revisions: tuple[str, str] | None, scratch: Path) -> tuple[Path, Path]:
+    """The two folders to compare; profiles are synthesized into scratch folders."""
+    from groundplan.emit.revisions import checkout, synthesize_profile
+
+    folders = []
+    for number in (0, 1):
+        place = scratch / str(number)
+        source = sides[0] if revisions else sides[number]
+        if revisions:
+            place.mkdir()
+            source = checkout(source, revisions[number], place)
+        if source.suffix in (".yaml", ".yml"):
+            synthesize_profile(source, place / "out")
+            source = place / "out"
+        folders.append(source)
+    return folders[0], folders[1]
+
+
+def read_plans(files: Sequence[Path]) -> list[Plan]:
+    """Read plans and put them into the order of a site. Raises UnusableInput."""
+    found = []
+    for file in dict.fromkeys(files):
+        data = sys.stdin.buffer.read() if str(file) == "-" else None
+        found.append(read_plan(file, data, "plan" if str(file) == "-" else ""))
+    names = [plan.stack for plan in found]
+    if len(set(names)) < len(names):
+        found = [read_plan(Path(plan.file), None, plan.file) if plan.file != "-" else plan for plan in found]
+    return sorted(found, key=lambda plan: rank(plan.stack))
+
+
+def _report(
+    context: click.Context,
+    run: Callable[[], Sequence[Plan]],
+    form: str,
+    output: Path | None,
+    fail_on: tuple[str, ...],
+    prices: Path | None,
+    ignores: tuple[str, ...],
+    policies: tuple[Path, ...],
+    *,
+    profile: Path | None = None,
+    compared: tuple[str, str] = ("", ""),
+) -> None:
+    try:
+        own = load_policies(policies)
+        words = _words(fail_on, own)
+        given = _ignores(ignores)
+        listed = load_prices(prices) if prices else None
+        accepted, digest = _profile(profile, own)
+        result = assess(
+            run(),
+            provenance=Provenance(__version__, str(profile or ""), digest, compared),
+            prices=listed,
+            ignores={**accepted, **given},
+            policies=own,
+        )
+    except UnusableInput as error:
+        click.echo(f"groundplan {context.info_name}: {error}", err=True)
+        context.exit(2)
+    _write(_render(form, result, own), output)
+    failing = [word for word in words if fails(result, word)]
+    if failing:
+        click.echo(f"groundplan {context.info_name}: failing on {', '.join(failing)}", err=True)
+        context.exit(1)
+
+
+def _words(given: tuple[str, ...], own: tuple[PlanRule, ...]) -> list[str]:
+    words = [word for text in given for word in text.replace(",", " ").split()]
+    known = {*_VERDICTS, *Category, *PLAN_RULES, *(rule.slug for rule in own)}
+    for word in words:
+        if word not in known:
+            raise click.BadParameter(
+                f"{word} is no verdict, kind of trouble or rule; take dangerous, decision, {', '.join(Category)}",
+                param_hint="--fail-on",
+            )
+    return words
+
+
+def fails(result: Assessment, word: str) -> bool:
+    """Whether a word of --fail-on applies."""
+    if word in _VERDICTS:
+        return result.verdict in _VERDICTS[word]
+    whole = {Category.REPLACE: "resource-replaced", Category.DESTROY: "resource-destroyed"}  # with data or without
+    rule = next((slug for category, slug in whole.items() if category == word), word)
+    return any(rule == each.rule or word == each.category for each in result.counting)
+
+
+def _ignores(given: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for text in given:
+        rule, equals, reason = text.partition("=")
+        if not equals or not rule.strip() or not reason.strip():
+            raise click.BadParameter(f"{text}: write RULE=REASON", param_hint="--ignore")
+        found[rule.strip()] = reason.strip()
+    return found
+
+
+def _profile(profile: Path | None, own: tuple[PlanRule, ...]) -> tuple[Mapping[str, str], str]:
+    """The profile's ignore entries that concern plans, and its hash."""
+    if profile is None:
+        return {}, ""
+    from groundplan.site.profile import load_profile
+
+    loaded, _ = load_profile(profile)
+    rules = {*PLAN_RULES, *(rule.slug for rule in own)}
+    accepted = {entry.rule: entry.reason for entry in loaded.ignore if entry.rule in rules}
+    return accepted, hashlib.sha256(profile.read_bytes()).hexdigest()
+
+
+def _render(form: str, result: Assessment, own: tuple[PlanRule, ...]) -> str:
+    if form == "html":
+        from groundplan.review import html
+
+        return html.render(result)
+    if form == "markdown":
+        from groundplan.review import markdown
+
+        return markdown.render(result)
+    if form in ("json", "sarif"):
+        from groundplan.review import machine
+
+        return machine.as_json(result) if form == "json" else machine.as_sarif(result, own)
+    from groundplan.review import text
+
+    return text.render(result)
+
+
+def _write(report: str, output: Path | None) -> None:
+    if output is None:
+        click.echo(report, nl=False)
+        return
+    try:
+        output.write_text(report, "utf-8", newline="\n")
+    except OSError as error:
+        raise UserError(f"cannot write {output}: {error.strerror}") from None

@@ -1,0 +1,144 @@
+"""From a Site to files: the cdktf app, the artefacts beside it, and putting both in place.
+
+Everything is written to a temporary folder first and moved file by file, so that a failure leaves the old output whole,
+and what Terraform keeps in the output folder (``.terraform``, lock files) is never touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fast_bindings import loader as bindings
+from findings import Finding, UserError
+from groundplan.emit.artefacts import artefacts
+from groundplan.site.check import checked_site
+from groundplan.site.resolve import Site
+from groundplan.site.stacks import STACKS
+
+#: An unresolved cdktf token that leaked into a string would reach Terraform as nonsense.
+_LEAKED_TOKEN = re.compile(r"TfToken\[|\$\{TFTOKEN|Token\[TOKEN\.")
+
+MANIFEST = "manifest.json"
+TERRAFORM_FILE = "cdk.tf.json"
+
+
+@dataclass(frozen=True)
+class StackOutput:
+    """One stack as written: its resources counted by type, data sources left out."""
+
+    name: str
+    file: Path
+    resources: dict[str, int]
+
+    @property
+    def count(self) -> int:
+        """Resources in the stack."""
+        return sum(self.resources.values())
+
+
+@dataclass(frozen=True)
+class Output:
+    """A synthesized site."""
+
+    site: Site
+    folder: Path
+    stacks: tuple[StackOutput, ...]
+    warnings: list[Finding]
+
+
+def synthesize(profile: Path, out: Path, *, strict: bool = False) -> Output:
+    """Check a profile and write its site to `out`.
+
+    Raises ProfileError when a rule refuses the profile (or warns, under `strict`), UserError when `out` cannot be
+    written; either way nothing in `out` has changed.
+    """
+    site, warnings = checked_site(profile)
+    if strict and warnings:
+        from findings import ProfileError
+
+        raise ProfileError(warnings)
+    return write_site(site, out, warnings)
+
+
+def write_site(site: Site, out: Path, warnings: list[Finding] | None = None) -> Output:
+    """Write the six stacks and the artefacts of a checked site."""
+    out = Path(os.path.abspath(out))  # noqa: PTH100  (resolve() would follow the user's symlinks)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=".groundplan-", dir=out))
+    except OSError as error:
+        raise UserError(f"cannot write to {out}: {error.strerror}") from None
+    try:
+        _synthesize_stacks(site, scratch)
+        for name, text in artefacts(site).items():
+            path = scratch / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8", newline="\n")
+        stacks = tuple(_inspect(site.stack_name(kind), scratch, out) for kind in STACKS)
+        _move_into_place(scratch, out)
+    except OSError as error:
+        raise UserError(f"cannot write to {out}: {error.strerror}") from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return Output(site, out, stacks, warnings or [])
+
+
+def _synthesize_stacks(site: Site, folder: Path) -> None:
+    bindings.load()
+    from groundplan.emit.stacks import build_app
+
+    try:
+        build_app(site, folder).synth()
+    except RuntimeError as error:  # what jsii raises for anything that goes wrong on the Node side
+        reason = str(error).partition("\n")[0]
+        raise UserError(f"cdktf could not synthesize: {reason}; please report it with your profile") from error
+
+
+def _inspect(name: str, scratch: Path, out: Path) -> StackOutput:
+    """Count what was written, and refuse what no review would notice: leaked tokens."""
+    relative = Path("stacks") / name / TERRAFORM_FILE
+    text = (scratch / relative).read_text("utf-8")
+    leaked = _LEAKED_TOKEN.search(text)
+    if leaked:
+        line = text.count("\n", 0, leaked.start()) + 1
+        raise UserError(f"{relative}:{line} holds an unresolved token; this is a fault of groundplan, please report it")
+    document: dict[str, Any] = json.loads(text)
+    resources = {kind: len(entries) for kind, entries in sorted(document.get("resource", {}).items())}
+    return StackOutput(name, out / relative, resources)
+
+
+def _move_into_place(scratch: Path, out: Path) -> None:
+    """Replace file by file; then drop generated files that this synth no longer makes."""
+    before = generated_files(out)
+    written = sorted(path.relative_to(scratch) for path in scratch.rglob("*") if path.is_file())
+    for relative in written:
+        target = out / relative
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (scratch / relative).replace(target)
+    for relative in before - set(written):
+        (out / relative).unlink(missing_ok=True)
+        for folder in (out / relative).parents:
+            if folder == out or any(folder.iterdir()):
+                break
+            folder.rmdir()
+
+
+def generated_files(out: Path) -> set[Path]:
+    """Files in an output folder that groundplan wrote, by the stacks that its manifest lists; none if it has none."""
+    try:
+        stacks = json.loads((out / MANIFEST).read_text("utf-8"))["stacks"]
+    except (OSError, ValueError, KeyError):
+        return set()
+    files = {Path(MANIFEST), Path("rayjob.yaml"), Path("runbook.md")}
+    for stack in stacks:
+        folder = Path("stacks") / stack
+        files |= {folder / TERRAFORM_FILE}
+        files |= {path.relative_to(out) for path in (out / folder / "chart").rglob("*") if path.is_file()}
+    return {file for file in files if (out / file).is_file()}

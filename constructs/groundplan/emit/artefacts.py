@@ -1,0 +1,60 @@
+"""What is written beside the stacks: the pass-through charts, the job as YAML, the run-book."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import jinja2
+
+from groundplan.gpu.values import ACCELERATOR_LABEL
+from groundplan.kernel.yaml_text import to_yaml
+from groundplan.platform.secrets import SECRETS, secret_name
+from groundplan.site.resolve import Site
+from groundplan.site.stacks import STACKS
+from groundplan.workload.rayjob import manifests
+
+#: Stacks that bring custom resources and so carry the chart.
+CHART_STACKS = ("platform", "workload")
+
+_CHART_FILES = ("Chart.yaml", "templates/manifests.yaml")
+
+
+def artefacts(site: Site) -> dict[str, str]:
+    """Path within the output folder -> text."""
+    chart = resources.files(__package__).joinpath("chart")
+    files = {
+        f"stacks/{site.stack_name(kind)}/chart/{name}": chart.joinpath(name).read_text("utf-8")
+        for kind in CHART_STACKS
+        for name in _CHART_FILES
+    }
+    return files | {"rayjob.yaml": job_yaml(site), "runbook.md": runbook(site)}
+
+
+def job_yaml(site: Site) -> str:
+    """The workload stack's objects as one YAML stream, for ``kubectl`` and for reading."""
+    head = (
+        f"# The job of site {site.name}, as its workload stack applies it. Written by groundplan; edit the profile.\n"
+    )
+    return head + "".join(f"---\n{to_yaml(document)}" for document in manifests(site))
+
+
+def runbook(site: Site) -> str:
+    """Order, commands and day-2 work of this very site, with its own names filled in."""
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: resources.files(__package__).joinpath(name).read_text("utf-8")),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # Markdown
+    )
+    secrets = site.profile.secrets
+    references = {kind: getattr(secrets, kind) for kind in SECRETS if getattr(secrets, kind)}
+    return environment.get_template("runbook.md.j2").render(
+        site=site,
+        profile=site.profile,
+        stacks=[site.stack_name(kind) for kind in STACKS],
+        variables={k: secret_name(k, r) for k, r in references.items() if r.variable},
+        existing_secrets={k: (r.secret, r.key) for k, r in references.items() if r.secret},
+        accelerator_label=ACCELERATOR_LABEL,
+    )

@@ -1,0 +1,192 @@
+"""NeMo RL releases and recipes: the catalog's data files as types.
+
+A release says what its image holds and what its configuration takes; a recipe says which configuration to start from
+and what to set over it. The next release is a data edit: an entry in ``catalog/nemo_rl.yaml`` and its keys file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+from findings import UserError
+from groundplan.catalog import Catalog, shipped
+
+#: Where the image keeps NeMo RL's source, and the driver is started.
+WORKDIR = "/opt/nemo-rl"
+
+#: The config whose leaves the keys files list; every recipe's config inherits from it.
+BASE_CONFIG = "examples/configs/grpo_math_1B.yaml"
+
+
+#: What an entry may say about itself.
+_ABOUT = ("source", "date")
+
+
+@dataclass(frozen=True)
+class Release:
+    """One NeMo RL release. `gsm8k` is ``built-in`` or ``jsonl``; `libraries` start the image's LD_LIBRARY_PATH."""
+
+    version: str
+    image: str
+    ray: str
+    cuda: str
+    script: str
+    gsm8k: str
+    python: str = ""
+    torch: str = ""
+    vllm: str = ""
+    head_min_cpus: int = 1
+    libraries: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    keys_of: str = ""
+    """Release whose keys file applies, for a user's own entry that has none. Default: its own."""
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Every leaf of the base config with its default; empty when no keys file is known."""
+        return config_keys(self.keys_of or self.version)
+
+    @property
+    def min_driver(self) -> int:
+        """Least NVIDIA driver branch of its CUDA (530 for R530)."""
+        drivers: dict[int, int] = shipped("nemo_rl")["cuda_drivers"]
+        return drivers.get(int(self.cuda.partition(".")[0]), 0)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A job to start from. `sets` and `overrides` are flat: dotted path -> value."""
+
+    name: str
+    summary: str
+    config: str
+    nodes: int
+    overrides: dict[str, Any]
+    sets: dict[str, Any] = field(default_factory=dict)
+    dataset: str = ""
+    head_cpu: int = 12
+    head_memory: str = "96Gi"
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is known of a model. `billions` of parameters, None when unknown; `gated` needs a Hugging Face token.
+
+    `active` are the parameters that one token passes, in billions: fewer in a mixture of experts.
+    """
+
+    name: str
+    billions: float | None
+    active: float | None
+    gated: bool
+
+
+@functools.cache
+def config_keys(version: str) -> dict[str, Any]:
+    """The keys file of a release; empty when there is none."""
+    file = resources.files("groundplan.catalog").joinpath("nemo_rl_keys", f"{version}.json")
+    try:
+        keys: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    return keys
+
+
+def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested or dotted mappings as dotted paths -> values, in order. An empty mapping is a value; later ones win."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        path = f"{prefix}.{key}" if prefix else str(key)
+        if isinstance(value, dict) and value:
+            flat |= flatten(value, path)
+        else:
+            flat[path] = value
+    return flat
+
+
+def release_of(catalog: Catalog, version: str) -> Release | None:
+    """The release called `version`; None when the catalog has none. Raises UserError on a wrong entry."""
+    _check_names("release", catalog.releases)
+    entry = catalog.releases.get(version)
+    if entry is None:
+        return None
+    _check(Release, entry, f"catalog entry of release {version}")
+    given = {key: value for key, value in entry.items() if key not in ("libraries", *_ABOUT)}
+    return Release(version=version, libraries=tuple(entry.get("libraries", ())), **given)
+
+
+def recipe_of(catalog: Catalog, name: str) -> Recipe | None:
+    """The recipe called `name`; None when the catalog has none. Raises UserError on a wrong entry."""
+    _check_names("recipe", catalog.recipes)
+    entry = catalog.recipes.get(name)
+    if entry is None:
+        return None
+    _check(Recipe, entry, f"catalog entry of recipe {name}")
+    given = {key: value for key, value in entry.items() if key not in ("overrides", "sets", *_ABOUT)}
+    return Recipe(name=name, overrides=flatten(entry["overrides"]), sets=flatten(entry.get("sets", {})), **given)
+
+
+def model_of(name: str) -> Model:
+    """Facts about a Hugging Face model; the size of an unlisted one is read from its name (``...-8B-...``)."""
+    data = shipped("recipes")
+    entry: dict[str, Any] | None = data["models"].get(name)
+    if entry is not None:
+        billions = float(entry["billions"])
+        return Model(name, billions, float(entry.get("active", billions)), entry.get("gated", False))
+    size, active = _sizes_in_name(name)
+    return Model(name, size, active, name.startswith(tuple(data["gated_owners"])))
+
+
+#: Names stand in scripts, labels and file names.
+_NAME = re.compile(r"[A-Za-z0-9][-._A-Za-z0-9]*")
+
+
+def _check_names(kind: str, names: Iterable[str]) -> None:
+    """Raises UserError on the first name that is no plain word."""
+    for name in names:
+        if not _NAME.fullmatch(name):
+            limit = "letters, digits, hyphens, dots and underscores, the first a letter or digit"
+            raise UserError(f"catalog entry of {kind} {name!r}: its name must be {limit}")
+
+
+def _sizes_in_name(name: str) -> tuple[float | None, float | None]:
+    found = re.search(
+        r"(?<![0-9A-Za-z.])([0-9]+(?:\.[0-9]+)?)[bB](?:-[aA]([0-9]+(?:\.[0-9]+)?)[bB])?(?![A-Za-z0-9])", name
+    )
+    if not found:
+        return None, None
+    return float(found.group(1)), float(found.group(2) or found.group(1))
+
+
+#: How a field's annotation begins -> the type of its YAML value, and its name.
+_TYPES: tuple[tuple[str, type, str], ...] = (
+    ("str", str, "text"),
+    ("int", int, "a whole number"),
+    ("dict", dict, "a mapping"),
+    ("tuple", list, "a list"),
+)
+
+
+def _check(kind: type, entry: dict[str, Any], where: str) -> None:
+    """Raises UserError when a field of `entry` is unknown, missing or of another type than `kind` takes."""
+    fields = {f.name: f for f in dataclasses.fields(kind) if f.name not in ("name", "version")}
+    for key, value in entry.items():
+        if key in _ABOUT:
+            continue
+        if key not in fields:
+            raise UserError(f"{where}: unknown field `{key}`; known: {', '.join(fields)}")
+        wanted, words = next((t, w) for start, t, w in _TYPES if str(fields[key].type).startswith(start))
+        right = isinstance(value, wanted) and not isinstance(value, bool)
+        if not right or (key == "nodes" and int(value) < 1):
+            raise UserError(f"{where}: `{key}` must be {words}" + (", in quotes" if wanted is str else ""))
+    for name, field_ in fields.items():
+        needed = field_.default is dataclasses.MISSING and field_.default_factory is dataclasses.MISSING
+        if needed and name not in entry:
+            raise UserError(f"{where}: `{name}` is missing")

@@ -1,0 +1,65 @@
+"""What the network section comes to: names and ranges, defaults filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
+
+from groundplan.site.profile import Profile
+
+
+@dataclass(frozen=True)
+class NetworkValues:
+    """The primary VPC and private service access. `project` is the Shared VPC host where there is one."""
+
+    project: str
+    vpc: str
+    subnetwork: str
+    pods_range: str
+    services_range: str
+    exists: bool
+    nodes: IPv4Network
+    pods: IPv4Network
+    services: IPv4Network
+    mtu: int
+    access_name: str
+    access_created: bool
+    access_address: IPv4Address
+    access_prefix: int
+
+    @property
+    def vpc_path(self) -> str:
+        """Canonical name of the VPC: other forms show as a diff for ever."""
+        return f"projects/{self.project}/global/networks/{self.vpc}"
+
+    def subnetwork_path(self, region: str) -> str:
+        """Canonical name of the subnetwork."""
+        return f"projects/{self.project}/regions/{region}/subnetworks/{self.subnetwork}"
+
+    @property
+    def access_range(self) -> IPv4Network:
+        """The range of the Lustre servers; a first address inside the block is rounded down (a rule refuses it)."""
+        return IPv4Network((int(self.access_address), self.access_prefix), strict=False)
+
+
+def network_values(profile: Profile, lustre_name: str) -> NetworkValues:
+    """Fill in the names and the existing network's coordinates."""
+    primary = profile.network.primary
+    access = profile.network.private_service_access
+    existing = primary.existing
+    return NetworkValues(
+        project=(existing.project if existing else None) or profile.project,
+        vpc=existing.network if existing else primary.name or f"{profile.site}-net",
+        subnetwork=existing.subnetwork if existing else primary.subnetwork or f"{profile.site}-nodes",
+        pods_range=existing.pods_range if existing else "pods",
+        services_range=existing.services_range if existing else "services",
+        exists=existing is not None,
+        nodes=primary.nodes,
+        pods=primary.pods,
+        services=primary.services,
+        mtu=primary.mtu,
+        access_name=access.name or f"{lustre_name}-range",
+        access_created=access.create if access.create is not None else existing is None,
+        access_address=access.address,
+        access_prefix=access.prefix_length,
+    )

@@ -1,0 +1,83 @@
+"""The Site: every derived value of a profile, computed once.
+
+Rules, stacks, manifest, run-book and review read the Site; nothing is derived twice. Each part is planned in its own
+folder (``network/plan.py`` ...). Resolving never fails on a profile of the right shape: what is wrong is for the rules
+to say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from groundplan.catalog import Catalog, load_catalog
+from groundplan.cluster.values import ClusterValues, cluster_values
+from groundplan.gpu.values import FabricValues, PoolValues, fabric_values, pool_values
+from groundplan.network.values import NetworkValues, network_values
+from groundplan.platform.spec import SecretReference
+from groundplan.site.profile import Profile
+from groundplan.storage.values import LustreValues, lustre_values
+from groundplan.workload.resolve import resolve_job
+from groundplan.workload.values import JobValues
+
+
+@dataclass(frozen=True)
+class Site:
+    """A profile with everything that follows from it."""
+
+    profile: Profile
+    catalog: Catalog
+    name: str
+    project: str
+    zone: str
+    region: str
+    labels: dict[str, str]
+    network: NetworkValues
+    lustre: LustreValues
+    cluster: ClusterValues
+    fabric: FabricValues
+    pools: tuple[PoolValues, ...]
+    job: JobValues | None
+    """None when the catalog knows no such recipe or release, which is for the rules to say."""
+    as_of: date | None = None
+    """The day that expiry is judged by; None judges none. Never the clock: the same profile gives the same findings."""
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """APIs that the site's resources need; cloudresourcemanager is for the project's IAM members."""
+        return ("cloudresourcemanager", "compute", "container", "iam", "lustre", "servicenetworking", "storage")
+
+    def stack_name(self, stack: str) -> str:
+        """``nemo-rl-network``: the name of the stack, its workspace and its state."""
+        return f"{self.name}-{stack}"
+
+
+def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) -> Site:
+    """Compute the Site. `folder` is the profile's, for its catalog files. Raises UserError on a bad catalog."""
+    catalog = load_catalog(tuple(folder / name for name in profile.catalog))
+    lustre, fabric, pools = lustre_values(profile, catalog), fabric_values(profile), pool_values(profile, catalog)
+    job = resolve_job(profile, catalog, lustre, fabric, pools)
+    if job and job.model.gated and "hugging_face" not in profile.secrets.model_fields_set:
+        # A profile of three lines has to run: a gated model's token is then asked for by Terraform. An explicit
+        # `hugging_face: null` stays none, which the rule `gated-model` refuses.
+        secrets = profile.secrets.model_copy(update={"hugging_face": SecretReference(variable=True)})
+        profile = profile.model_copy(update={"secrets": secrets})
+        job = resolve_job(profile, catalog, lustre, fabric, pools)
+    own = {"environment": profile.environment, "managed-by": "groundplan", "site": profile.site}
+    return Site(
+        profile=profile,
+        catalog=catalog,
+        name=profile.site,
+        project=profile.project,
+        zone=profile.zone,
+        region=profile.region or profile.zone.rpartition("-")[0],
+        labels=dict(sorted((profile.labels | own).items())),
+        network=network_values(profile, lustre.name),
+        lustre=lustre,
+        cluster=cluster_values(profile, catalog),
+        fabric=fabric,
+        pools=pools,
+        job=job,
+        as_of=as_of,
+    )

@@ -1,0 +1,122 @@
+"""What the six stacks share: backend, pinned providers, and the pass-through chart.
+
+Stack modules import cdktf; load it through :func:`fast_bindings.loader.load` first, which takes a second
+instead of sixteen. They can be used on their own from any cdktf program: ``NetworkStack(app, resolve(profile))``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cdktf import CloudBackend, GcsBackend, LocalBackend, NamedCloudWorkspace, TerraformDataSource, TerraformStack
+from cdktf_cdktf_provider_google.data_google_client_config import DataGoogleClientConfig
+from cdktf_cdktf_provider_google.provider import GoogleProvider
+from cdktf_cdktf_provider_helm.provider import HelmProvider, HelmProviderKubernetes
+from cdktf_cdktf_provider_helm.release import Release
+from cdktf_cdktf_provider_kubernetes.provider import KubernetesProvider
+from constructs import Construct
+
+from groundplan.kernel.yaml_text import to_yaml
+from groundplan.site.backend import BackendSpec
+from groundplan.site.resolve import Site
+
+#: Write-only arguments and ephemeral variables need Terraform 1.11 (or OpenTofu 1.11).
+REQUIRED_TERRAFORM = ">= 1.11.0"
+
+#: Folder of the pass-through chart, beside the stack's cdk.tf.json.
+CHART = "${path.module}/chart"
+
+
+class SiteStack(TerraformStack):
+    """A stack of a site: named ``<site>-<kind>``, with its backend and the Google provider."""
+
+    def __init__(self, scope: Construct, site: Site, kind: str, providers: Sequence[str] = ("google",)) -> None:
+        super().__init__(scope, site.stack_name(kind))
+        self.site = site
+        # Full sources, because OpenTofu takes no short ones (opentofu#2402). The bindings pin the versions.
+        sources = {provider: {"source": f"hashicorp/{provider}"} for provider in providers}
+        self.add_override("terraform", {"required_version": REQUIRED_TERRAFORM, "required_providers": sources})
+        _backend(self, site.profile.backend, site.stack_name(kind), site.name)
+        GoogleProvider(self, "google", project=site.project, region=site.region)
+
+
+class ClusterClientStack(SiteStack):
+    """A stack that works inside the cluster: its providers are configured from data sources alone.
+
+    So a plan needs no other stack's state, and the cluster is never in the same stack as what runs on it
+    (terraform-provider-kubernetes#1391).
+    """
+
+    def __init__(self, scope: Construct, site: Site, kind: str) -> None:
+        super().__init__(scope, site, kind, ("google", "helm", "kubernetes"))
+        # The generated class would bring all of the cluster's structs for these three arguments: 40 ms of every synth.
+        cluster = TerraformDataSource(self, "cluster", terraform_resource_type="google_container_cluster")
+        for argument, value in (("name", site.cluster.name), ("location", site.region), ("project", site.project)):
+            cluster.add_override(argument, value)
+        attribute = "${data.google_container_cluster.cluster.%s}"
+        token = DataGoogleClientConfig(self, "caller").access_token
+        if site.profile.cluster.control_plane.dns_endpoint:
+            # The DNS endpoint's certificate is signed by a public authority: no cluster certificate to pass.
+            endpoint = attribute % "control_plane_endpoints_config[0].dns_endpoint_config[0].endpoint"
+            certificate = None
+        else:
+            endpoint = attribute % "endpoint"
+            certificate = "${base64decode(data.google_container_cluster.cluster.master_auth[0].cluster_ca_certificate)}"
+        host = f"https://{endpoint}"
+        KubernetesProvider(self, "kubernetes", host=host, token=token, cluster_ca_certificate=certificate)
+        HelmProvider(
+            self,
+            "helm",
+            kubernetes=HelmProviderKubernetes(host=host, token=token, cluster_ca_certificate=certificate),
+        )
+
+    def pass_through(
+        self,
+        id_: str,
+        *,
+        release: str,
+        namespace: str,
+        manifests: Mapping[str, dict[str, Any]],
+        depends_on: list[Any] | None = None,
+        wait: bool = True,
+    ) -> Release:
+        """Custom resources as a Helm release of the pass-through chart.
+
+        The plan shows every line, no live API is asked at plan time (terraform-provider-kubernetes#1775), and Helm does
+        not bring back an object that was cleaned up after it finished.
+        """
+        return Release(
+            self,
+            id_,
+            name=release,
+            namespace=namespace,
+            chart=CHART,
+            values=[literal(to_yaml({"manifests": dict(manifests)}))],
+            atomic=wait,
+            wait=wait,
+            timeout=600,
+            max_history=5,
+            depends_on=depends_on,
+        )
+
+
+def literal(text: str) -> str:
+    """`text` with Terraform's own markers escaped, so that a shell's ``${VAR}`` reaches the cluster as written."""
+    return text.replace("${", "$${").replace("%{", "%%{")
+
+
+def _backend(stack: TerraformStack, spec: BackendSpec, name: str, site: str) -> None:
+    if spec.gcs:
+        prefix = spec.gcs.prefix or f"groundplan/{site}"
+        GcsBackend(stack, bucket=spec.gcs.bucket, prefix=f"{prefix.rstrip('/')}/{name}")
+    elif spec.cloud:
+        CloudBackend(
+            stack,
+            organization=spec.cloud.organization,
+            hostname=spec.cloud.hostname,
+            workspaces=NamedCloudWorkspace(name, spec.cloud.project),
+        )
+    else:
+        # Beside the output folder, where cdktf keeps local states too. Left alone, it would write an absolute path.
+        LocalBackend(stack, path=f"../../../terraform.{name}.tfstate")

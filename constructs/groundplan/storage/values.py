@@ -1,0 +1,67 @@
+"""What the storage section comes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from groundplan.catalog import Catalog
+from groundplan.site.profile import Profile
+
+#: LNet ports: the default, and the one that old GKE nodes and `gke_support_enabled` instances use.
+LUSTRE_PORT = 988
+LEGACY_LUSTRE_PORT = 6988
+
+
+@dataclass(frozen=True)
+class LustreValues:
+    """The Lustre instance and its volume.
+
+    `claim_gib` is what the claim requests: the least capacity of the throughput, not the instance's. Pods see the whole
+    file system either way, and a claim of a volume made in advance cannot be resized, so this lets the instance grow.
+    """
+
+    project: str
+    name: str
+    zone: str
+    filesystem: str
+    capacity_gib: int
+    claim_gib: int
+    throughput: int
+    legacy_port: bool
+    claim: str
+    volume: str
+    mount_path: str
+
+    @property
+    def volume_handle(self) -> str:
+        """Exactly three parts: the CSI driver's parser takes no others (lustre-csi-driver, pkg/util)."""
+        return f"{self.project}/{self.zone}/{self.name}"
+
+    @property
+    def ports(self) -> list[int]:
+        """Ports that the servers use towards the nodes."""
+        return [LUSTRE_PORT, LEGACY_LUSTRE_PORT] if self.legacy_port else [LUSTRE_PORT]
+
+    @property
+    def storage_class(self) -> str:
+        """Class name that volume and claim share; with both named in advance it is never looked up."""
+        return f"lustre-rwx-{self.throughput}mbps-per-tib"
+
+
+def lustre_values(profile: Profile, catalog: Catalog) -> LustreValues:
+    """Fill in names, zone and the claim's size."""
+    spec = profile.storage.lustre
+    tier = catalog.tiers.get(spec.throughput)
+    return LustreValues(
+        project=profile.project,
+        name=spec.name or f"{profile.site}-lustre",
+        zone=spec.zone or profile.zone,
+        filesystem=spec.filesystem,
+        capacity_gib=spec.capacity_gib,
+        claim_gib=min(tier.min, spec.capacity_gib) if tier else spec.capacity_gib,
+        throughput=spec.throughput,
+        legacy_port=spec.legacy_port,
+        claim=spec.claim,
+        volume=f"{profile.site}-{spec.claim}",
+        mount_path=spec.mount_path,
+    )

@@ -1,0 +1,177 @@
+"""What the workload section comes to: the configuration, the place and the name of the job."""
+
+from __future__ import annotations
+
+import re
+
+from groundplan.catalog import Catalog
+from groundplan.gpu.values import FabricValues, PoolValues
+from groundplan.nemo_rl import config
+from groundplan.nemo_rl.releases import Recipe, Release, model_of, recipe_of, release_of
+from groundplan.platform.secrets import SECRETS, secret_name
+from groundplan.site.profile import Profile
+from groundplan.storage.values import LustreValues
+from groundplan.workload import rayjob
+from groundplan.workload.environment import environment_of
+from groundplan.workload.values import JobValues, Queue, SecretVariable
+
+#: Longest name before the hyphen and the hash.
+MAX_BASE_NAME = rayjob.MAX_NAME - rayjob.HASH_DIGITS - 1
+
+#: Node labels of GKE by which Kueue places pods close to each other.
+TOPOLOGY_LABELS = {
+    "block": "cloud.google.com/gce-topology-block",
+    "subblock": "cloud.google.com/gce-topology-subblock",
+    "none": "",
+}
+
+#: Name of a job while its hash is computed.
+_UNNAMED = "job"
+
+
+def resolve_job(
+    profile: Profile, catalog: Catalog, lustre: LustreValues, fabric: FabricValues, pools: tuple[PoolValues, ...]
+) -> JobValues | None:
+    """The job; None when the catalog knows no such recipe or release. Raises UserError on a wrong entry there."""
+    spec = profile.workload
+    recipe = recipe_of(catalog, spec.recipe)
+    release = release_of(catalog, spec.release or catalog.default_release)
+    if recipe is None or release is None:
+        return None
+    nodes = spec.nodes or recipe.nodes
+    pool = choose_pool(pools, nodes, spec.pool)
+    base = spec.name or slug(recipe.name)
+
+    def named(name: str) -> JobValues:
+        return _plan(profile, recipe, release, lustre, fabric, pool, nodes, base, name)
+
+    return named(f"{base[:MAX_BASE_NAME].rstrip('-')}-{rayjob.digest(named(_UNNAMED))}")
+
+
+def choose_pool(pools: tuple[PoolValues, ...], nodes: int, name: str | None) -> PoolValues | None:
+    """The named pool; else the first that has enough nodes, else the largest. None when there is no such pool."""
+    if name is not None:
+        return next((pool for pool in pools if pool.name == name), None)
+    enough = next((pool for pool in pools if pool.max_nodes >= nodes), None)
+    return enough or max(pools, key=lambda pool: pool.max_nodes, default=None)
+
+
+def slug(name: str) -> str:
+    """A recipe's name as the start of a Kubernetes name: ``grpo-qwen2.5-1.5b`` -> ``grpo-qwen2-5-1-5b``."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return plain if plain[:1].isalpha() else f"job-{plain}".rstrip("-")
+
+
+def _plan(
+    profile: Profile,
+    recipe: Recipe,
+    release: Release,
+    lustre: LustreValues,
+    fabric: FabricValues,
+    pool: PoolValues | None,
+    nodes: int,
+    base: str,
+    name: str,
+) -> JobValues:
+    spec = profile.workload
+    gpus = (pool.gpus_per_node if pool else 0) or 8
+    folder = f"{lustre.mount_path}/jobs/{name}"
+    draft = config.start(release, recipe)
+    config.set_all(draft, recipe.overrides, "recipe")
+    config.set_all(draft, _dataset(recipe, release, f"{lustre.mount_path}/datasets/gsm8k"), "release")
+    config.set_all(draft, _shape(draft, nodes, gpus), "site")
+    config.set_all(draft, _logging(profile, folder, name), "site")
+    config.set_all(draft, spec.overrides, "user")
+    composed = config.Config(draft.values)
+    machine = pool.machine if pool else None
+    kueue = profile.platform.kueue
+    return JobValues(
+        name=name,
+        base_name=base,
+        site=profile.site,
+        namespace=profile.platform.namespace,
+        service_account=profile.platform.service_account,
+        labels=_labels(profile, recipe),
+        spec=spec,
+        recipe=recipe,
+        release=release,
+        model=model_of(composed.text("policy.model_name")),
+        image=spec.image or release.image,
+        kuberay=profile.platform.kuberay.version,
+        pool=pool,
+        nodes=nodes,
+        gpus=gpus,
+        cpu_pool=profile.cluster.cpu_pool.name,
+        nics=fabric.nics,
+        claim=lustre.claim,
+        mount_path=lustre.mount_path,
+        folder=folder,
+        config=composed,
+        overrides=tuple(draft.overrides.values()),
+        environment=environment_of(release, machine, composed, lustre.mount_path) | spec.environment,
+        secrets=_secrets(profile),
+        image_pull_secret=profile.secrets.image_pull or "",
+        head_cpu=spec.head.cpu or recipe.head_cpu,
+        head_memory=spec.head.memory or recipe.head_memory,
+        queue=Queue(kueue.queue, TOPOLOGY_LABELS[kueue.topology]) if kueue.enabled else None,
+    )
+
+
+def _dataset(recipe: Recipe, release: Release, folder: str) -> dict[str, object]:
+    """GSM8K the way the release names it, with its test split for validation, which none is made of by itself."""
+    if recipe.dataset != "gsm8k":
+        return {}
+    if release.gsm8k == "built-in":
+        return {
+            "data.train.dataset_name": "gsm8k",
+            "data.validation.dataset_name": "gsm8k",
+            "data.validation.split": "test",
+        }
+    return {
+        "data.dataset_name": "ResponseDataset",
+        "data.train_data_path": f"{folder}/train.jsonl",
+        "data.val_data_path": f"{folder}/test.jsonl",
+        "data.input_key": "question",
+        "data.output_key": "answer",
+    }
+
+
+def _shape(draft: config.Draft, nodes: int, gpus: int) -> dict[str, object]:
+    """The cluster as it is, so that NeMo RL asks for what Ray will have."""
+    shape: dict[str, object] = {"cluster.num_nodes": nodes, "cluster.gpus_per_node": gpus}
+    if draft.values.get("policy.generation.colocated.enabled") is False and nodes > 1:
+        shape["policy.generation.colocated.resources.gpus_per_node"] = gpus
+    return shape
+
+
+def _logging(profile: Profile, folder: str, name: str) -> dict[str, object]:
+    """Checkpoints and logs in the run's own folder on Lustre; W&B when there is a key for it."""
+    settings: dict[str, object] = {
+        "checkpointing.checkpoint_dir": f"{folder}/checkpoints",
+        "logger.log_dir": f"{folder}/logs",
+        "logger.wandb_enabled": profile.secrets.wandb is not None,
+    }
+    if profile.secrets.wandb is not None:
+        settings |= {"logger.wandb.project": profile.site, "logger.wandb.name": name}
+    return settings
+
+
+def _secrets(profile: Profile) -> tuple[SecretVariable, ...]:
+    references = ((kind, getattr(profile.secrets, kind)) for kind in SECRETS)
+    return tuple(
+        SecretVariable(SECRETS[kind].environment, secret_name(kind, reference), reference.key)
+        for kind, reference in references
+        if reference is not None
+    )
+
+
+def _labels(profile: Profile, recipe: Recipe) -> dict[str, str]:
+    """The site's labels, less what Kubernetes would not take: its values end in a letter or digit."""
+    own = {key.rstrip("-_"): value.strip("-_") for key, value in profile.labels.items()}
+    return {
+        **own,
+        "environment": profile.environment,
+        "app.kubernetes.io/managed-by": "groundplan",
+        "app.kubernetes.io/part-of": profile.site,
+        "app.kubernetes.io/name": slug(recipe.name)[:63].rstrip("-"),
+    }

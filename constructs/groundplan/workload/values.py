@@ -1,0 +1,88 @@
+"""The JobValues: every derived value of the job, computed once; rules and manifests read it."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+
+from groundplan.gpu.values import Nic, PoolValues
+from groundplan.nemo_rl.config import Config
+from groundplan.nemo_rl.hydra import Override
+from groundplan.nemo_rl.releases import Model, Recipe, Release
+from groundplan.workload.spec import WorkloadSpec
+
+
+@dataclass(frozen=True)
+class SecretVariable:
+    """An environment variable whose value a pod takes from a Kubernetes Secret."""
+
+    variable: str
+    secret: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The Kueue queue that admits the job. `topology` is a node label level, or empty."""
+
+    name: str
+    topology: str
+
+
+@dataclass(frozen=True)
+class JobValues:
+    """A job with everything that follows from the profile.
+
+    `base_name` is the name before the hash; `name` is the RayJob's (at most 47). `folder` on Lustre is the run's own,
+    so that a changed job never resumes from another one's checkpoints. CPUs and GPUs are whole numbers; `environment`
+    is shared by head and workers, for the driver's variables overwrite the workers' (nemo_rl/distributed).
+    """
+
+    name: str
+    base_name: str
+    site: str
+    namespace: str
+    service_account: str
+    labels: dict[str, str]
+    spec: WorkloadSpec
+    recipe: Recipe
+    release: Release
+    model: Model
+    image: str
+    kuberay: str
+    pool: PoolValues | None
+    nodes: int
+    gpus: int
+    cpu_pool: str
+    nics: tuple[Nic, ...]
+    claim: str
+    mount_path: str
+    folder: str
+    config: Config
+    overrides: tuple[Override, ...]
+    environment: dict[str, str]
+    secrets: tuple[SecretVariable, ...]
+    image_pull_secret: str
+    head_cpu: int
+    head_memory: str
+    queue: Queue | None = None
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Hugging Face models that a prefetch brings, without repeats."""
+        return tuple(dict.fromkeys((self.model.name, *self.spec.prefetch.models)))
+
+    def shares(self, folder: str) -> bool:
+        """Whether `folder` lies on the file system that all pods share, ``..`` and doubled slashes worked out."""
+        plain, mount = ("/" + posixpath.normpath(path).lstrip("/") for path in (folder, self.mount_path))
+        return folder.startswith("/") and (plain == mount or plain.startswith(mount.rstrip("/") + "/"))
+
+    @property
+    def prepares_data(self) -> bool:
+        """Whether the release has no GSM8K of its own, so that files are made before the training."""
+        return self.recipe.dataset == "gsm8k" and self.release.gsm8k == "jsonl"
+
+    @property
+    def data_folder(self) -> str:
+        """Where prepared data stands, for all jobs."""
+        return f"{self.mount_path}/datasets/gsm8k"

@@ -1,0 +1,148 @@
+"""What a Kubernetes API server and Helm refuse: no cluster behind the host, no namespace, no such kind.
+
+Custom kinds are there only when something brought them: an operator's chart, a cluster setting. The manifests that a
+pass-through chart carries in its values are checked like objects of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from groundplan.kernel.source import SAFE_LOADER
+from staged_terraform.answers import first, values_at
+from staged_terraform.wire import UNKNOWN
+from staged_terraform.world import Refused, Thing, World
+
+Object = dict[str, Any]
+
+_NAMESPACE_TYPES = ("kubernetes_namespace_v1", "kubernetes_namespace")
+
+
+def cluster_of(world: World, host: object, provider: str) -> Thing:
+    """The cluster that a provider's configured host reaches. Raises Refused."""
+    if not isinstance(host, str) or not host:
+        raise Refused(
+            "cannot create REST client: no client config"
+            if provider == "kubernetes"
+            else "Kubernetes cluster unreachable: invalid configuration: no configuration has been provided",
+            f"the {provider} provider's host is not known: its cluster is not there yet, or is made by this very stack",
+        )
+    cluster = world.cluster_at(host)
+    if cluster is None:
+        raise Refused(
+            f'Get "{host.rstrip("/")}/api": dial tcp: connect: connection refused',
+            f"no cluster of this rehearsal answers at {host}",
+        )
+    return cluster
+
+
+def check(world: World, thing: Thing) -> None:
+    """Namespace, kinds and chart of an object that is about to be written. Raises Refused."""
+    namespace = first(thing.state, "metadata.namespace")
+    if thing.type == "helm_release":
+        namespace = thing.state.get("namespace")
+        if thing.state.get("create_namespace") is True:
+            namespace = None
+        _check_chart(world, thing)
+        for manifest in manifests(thing.state):
+            _check_kind(world, thing, manifest)
+    elif thing.type == "kubernetes_manifest":
+        body = thing.state.get("manifest")
+        manifest = body[1] if isinstance(body, list) and len(body) == 2 else {}
+        if isinstance(manifest, dict):
+            _check_kind(world, thing, manifest)
+            namespace = (manifest.get("metadata") or {}).get("namespace")
+    if isinstance(namespace, str) and not has_namespace(world, thing.cluster, namespace):
+        raise Refused(
+            f'namespaces "{namespace}" not found', f"{thing.type} needs the namespace {namespace} to be made before it"
+        )
+
+
+def has_namespace(world: World, cluster: str, namespace: str) -> bool:
+    if namespace in world.facts.namespaces:
+        return True
+    if any(world.find(each, namespace, cluster) for each in _NAMESPACE_TYPES):
+        return True
+    return any(
+        each.state.get("create_namespace") is True and each.state.get("namespace") == namespace
+        for each in world.of_type("helm_release", cluster)
+    )
+
+
+def manifests(release: Object) -> Iterator[Object]:
+    """Kubernetes objects anywhere in a release's values. Raises Refused for values that are not YAML."""
+    for text in release.get("values") or []:
+        if text is UNKNOWN or not isinstance(text, str):
+            continue
+        try:
+            # JSON is the usual form, and the fast one; YAML 1.2 holds it, PyYAML is only slow on it.
+            document = yaml.load(text, Loader=SAFE_LOADER)
+        except yaml.YAMLError as problem:
+            raise Refused("---> values.yaml: cannot be parsed as YAML", str(problem)) from None
+        yield from _objects(document)
+
+
+def _objects(value: Any) -> Iterator[Object]:
+    if isinstance(value, dict):
+        if isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str):
+            yield value
+            return
+        for each in value.values():
+            yield from _objects(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _objects(each)
+
+
+def _check_kind(world: World, thing: Thing, manifest: Object) -> None:
+    version, kind = str(manifest.get("apiVersion", "")), str(manifest.get("kind", ""))
+    group = version.partition("/")[0] if "/" in version else ""
+    rule = next((each for each in world.facts.custom_kinds if each["group"] == group), None)
+    if rule is None or (rule.get("kinds") and kind not in rule["kinds"]):
+        _check_parameters(world, manifest)
+        return
+    cluster = next((each for each in world.of_type("google_container_cluster") if each.id == thing.cluster), None)
+    by_cluster = bool(rule.get("cluster")) and cluster is not None and True in values_at(cluster.state, rule["cluster"])
+    by_chart = bool(rule.get("chart")) and any(
+        rule["chart"] in str(each.state.get("chart", "")).rstrip("/").rpartition("/")[2]
+        for each in world.of_type("helm_release", thing.cluster)
+    )
+    if not by_cluster and not by_chart:
+        brings = [f"the chart {rule['chart']}"] if rule.get("chart") else []
+        brings += [f"{rule['cluster']} on the cluster"] if rule.get("cluster") else []
+        raise Refused(
+            f'unable to build kubernetes objects from release manifest: no matches for kind "{kind}" in version '
+            f'"{version}": ensure CRDs are installed first',
+            f"{kind} comes with {' or '.join(brings)}, which must be there first",
+        )
+    _check_parameters(world, manifest)
+
+
+def _check_parameters(world: World, manifest: Object) -> None:
+    """A GKENetworkParamSet names a VPC and a subnetwork of it, by name."""
+    if manifest.get("kind") != "GKENetworkParamSet":
+        return
+    spec = manifest.get("spec") or {}
+    for key, type_name in (("vpc", "google_compute_network"), ("vpcSubnet", "google_compute_subnetwork")):
+        name = spec.get(key)
+        if isinstance(name, str) and not world.exists(type_name, name):
+            raise Refused(
+                f"GKENetworkParamSet {(manifest.get('metadata') or {}).get('name')}: {key} {name} was not found",
+                f"it names a {type_name} that is not there",
+            )
+
+
+def _check_chart(world: World, thing: Thing) -> None:
+    chart = str(thing.state.get("chart") or "")
+    if thing.state.get("repository") or "://" in chart or world.folder is None:
+        return
+    if not (world.folder / chart / "Chart.yaml").is_file() and not (
+        chart.endswith(".tgz") and (world.folder / chart).is_file()
+    ):
+        raise Refused(
+            f'could not locate chart: path "{chart}" not found',
+            "a local chart is looked for from the folder Terraform runs in; write it beside the stack",
+        )

@@ -1,0 +1,18 @@
+"""The optional packages of the rehearsal: their absence is said in one line, before anything needs them."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from findings import UnavailableError
+
+
+class ExtraMissing(UnavailableError):
+    """grpcio or msgpack is not installed."""
+
+
+def require_extra() -> None:
+    """Raise ExtraMissing, with the mend, unless grpcio and msgpack are there."""
+    missing = [package for module, package in (("grpc", "grpcio"), ("msgpack", "msgpack")) if find_spec(module) is None]
+    if missing:
+        raise ExtraMissing(f"a rehearsal needs {' and '.join(missing)}: pip install 'groundplan[rehearsal]'")

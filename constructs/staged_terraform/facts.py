@@ -1,0 +1,166 @@
+"""What is known of a type beyond its schema: force-new, defaults, identifiers, references, latencies.
+
+The facts are catalog data (``catalog/provider_facts.yaml``). For a type without an entry they are guessed from its
+schema, which is right often enough to plan something sensible, and said: see :attr:`TypeFacts.guessed`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from groundplan.catalog import shipped
+from staged_terraform.shapes import Block
+
+_GROUP = re.compile(r"([\w.]*)\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFacts:
+    """The facts of one type; the catalog file says what each means. Paths are dotted, without positions."""
+
+    name: str
+    version: int = 0
+    force_new: frozenset[str] = frozenset()
+    in_place: frozenset[str] = frozenset()
+    defaults: dict[str, Any] = field(default_factory=dict)
+    computed_blocks: frozenset[str] = frozenset()
+    sensitive: frozenset[str] = frozenset()
+    unknown: frozenset[str] = frozenset()
+    recomputed: frozenset[str] = frozenset()
+    identity: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+    predicted: dict[str, str] = field(default_factory=dict)
+    api: str = ""
+    holds: dict[str, str] = field(default_factory=dict)
+    needs: dict[str, str] = field(default_factory=dict)
+    peered: str = ""
+    seconds: tuple[int, int, int] = (5, 5, 5)
+    source: str = ""
+
+    @property
+    def guessed(self) -> bool:
+        """No entry of its own: force-new and identifiers are guesses."""
+        return not self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The whole catalog file."""
+
+    types: dict[str, dict[str, Any]]
+    assumed: frozenset[str]
+    always_enabled: frozenset[str]
+    custom_kinds: tuple[dict[str, Any], ...]
+    namespaces: frozenset[str]
+
+    def of(self, name: str, block: Block) -> TypeFacts:
+        """The facts of a type; `block` is its schema, from which anything missing is guessed."""
+        pattern = self.types.get(name.partition("_")[0] + "_*", {})
+        entry = self.types.get(name)
+        merged = {**pattern, **(entry or {})}
+        if entry is None:
+            merged.pop("source", None)
+        force_new = expand(merged["force_new"]) if "force_new" in merged else _guess_force_new(block)
+        computed = expand(merged.get("computed_blocks", ""))
+        return TypeFacts(
+            name=name,
+            version=merged.get("version", 0),
+            force_new=force_new,
+            in_place=expand(merged.get("in_place", "")),
+            defaults=_present(block, merged.get("defaults", {})),
+            computed_blocks=computed if entry else _guess_computed_blocks(block),
+            sensitive=expand(merged.get("sensitive", "")),
+            unknown=expand(merged.get("unknown", "")),
+            recomputed=expand(merged.get("recomputed", "")),
+            identity=merged.get("id", ""),
+            values=merged.get("values", {}),
+            predicted=merged.get("predicted", {}),
+            api=merged.get("api", ""),
+            holds=merged.get("holds", {}),
+            needs=merged.get("needs", {}),
+            peered=merged.get("peered", ""),
+            seconds=tuple(merged.get("seconds", (5, 5, 5))),
+            source=merged.get("source", ""),
+        )
+
+
+def without_fact(found: TypeFacts, block: Block, body: dict[str, Any], prefix: str = "") -> list[str]:
+    """The arguments of a resource's JSON of which we do not know whether a change replaces it; sorted paths."""
+    if found.source == "provider":
+        return []
+    missing = set()
+    for name, value in body.items():
+        path = prefix + name
+        if name not in block.attributes and name not in block.blocks:
+            continue  # a meta-argument
+        if path not in found.force_new and path not in found.in_place:
+            missing.add(path)
+        if name in block.blocks:
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, dict):
+                    missing.update(without_fact(found, block.blocks[name].block, each, path + "."))
+    return sorted(missing)
+
+
+def expand(text: str) -> frozenset[str]:
+    """``"a b.{c d}"`` -> ``{"a", "b.c", "b.d"}``."""
+    plain = _GROUP.sub(lambda m: " ".join(m[1] + each for each in m[2].split()), " ".join(text.split()))
+    return frozenset(plain.split())
+
+
+@lru_cache(maxsize=1)
+def facts() -> Facts:
+    """The catalog's facts, read once."""
+    data = shipped("provider_facts")
+    return Facts(
+        types=data["types"],
+        assumed=expand(data["assumed"]),
+        always_enabled=expand(data["always_enabled"]),
+        custom_kinds=tuple(data["custom_kinds"]),
+        namespaces=expand(data["namespaces"]),
+    )
+
+
+def paths_of(block: Block, prefix: str = "") -> set[str]:
+    """Every argument and block of a schema as a dotted path."""
+    found = {prefix + name for name in block.attributes}
+    for name, nested in block.blocks.items():
+        found |= {prefix + name} | paths_of(nested.block, f"{prefix}{name}.")
+    return found
+
+
+def _present(block: Block, defaults: dict[str, Any]) -> dict[str, Any]:
+    """Defaults of a pattern entry hold for those of its types that have the argument."""
+    return {path: value for path, value in defaults.items() if _has(block, path)}
+
+
+def _has(block: Block, path: str) -> bool:
+    *outer, last = path.split(".")
+    for name in outer:
+        if name not in block.blocks:
+            return False
+        block = block.blocks[name].block
+    return last in block.attributes
+
+
+def _guess_force_new(block: Block) -> frozenset[str]:
+    """A type whose timeouts know no update is replaced by any change; else by a change of what identifies it."""
+    timeouts = block.blocks.get("timeouts")
+    if timeouts and "update" not in timeouts.block.attributes:
+        return frozenset(path for path in paths_of(block) if not path.startswith(("timeouts", "labels", "annotations")))
+    known = ("name", "location", "region", "zone", "project")
+    return frozenset(name for name in known if name in block.attributes)
+
+
+def _guess_computed_blocks(block: Block, prefix: str = "") -> frozenset[str]:
+    """A block of at most one that holds values only the API knows is most likely filled by the API."""
+    found: set[str] = set()
+    for name, nested in block.blocks.items():
+        members = nested.block.attributes.values()
+        if nested.max_items == 1 and any(each.computed and not each.optional for each in members):
+            found.add(prefix + name)
+        found |= _guess_computed_blocks(nested.block, f"{prefix}{name}.")
+    return frozenset(found)

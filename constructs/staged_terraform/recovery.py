@@ -1,0 +1,114 @@
+"""Plays a fault against an apply and then does what an operator would: look, mend, apply again, until it is well.
+
+What it did is the recovery that the fault really needed, in order; documentation and run-book can be held against it.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from staged_terraform.faults import Fault, drift, held_lock, orphan
+from staged_terraform.report import FaultReport, StackReport, changes
+from staged_terraform.terraform import Result, Terraform
+
+if TYPE_CHECKING:
+    from staged_terraform.rehearse import Rehearsal
+    from staged_terraform.site import Stack
+
+#: Applies and imports that an operator may need before we call it unrecoverable.
+_PATIENCE = 20
+
+
+def play(run: Rehearsal, stack: Stack, terraform: Terraform, entry: StackReport) -> bool:
+    """Play those of the run's faults that concern this stack, one after another; False when there is none.
+
+    Each is played against a stack that is not there yet: between two faults the stack is destroyed. On return it is
+    applied, and each fault has its report.
+    """
+    planned = {each.type for each in entry.planned if each.action == "create"}
+    done = {each.fault for each in run.report.faults}
+    mine = {
+        text: fault
+        for text in run.options.faults
+        if (fault := Fault.parse(text)).each
+        or (text not in done and any(name.startswith(fault.type_pattern) for name in planned))
+    }
+    for position, (text, fault) in enumerate(mine.items()):
+        if position and not run.destroy_one(stack, terraform, entry):
+            break
+        outcome = FaultReport(text, stack.name, advice=fault.kind.advice)
+        run.report.faults.append(outcome)
+        _play_one(run, terraform, entry, fault, outcome)
+    return bool(mine)
+
+
+def _play_one(run: Rehearsal, terraform: Terraform, entry: StackReport, fault: Fault, outcome: FaultReport) -> None:
+    world = run.server.world
+    if fault.kind.name == "drift":
+        run.record(entry, terraform.apply())
+        outcome.hit = drift(world, fault.type_pattern)
+    else:
+        world.interference.append(fault)
+        terraform.on_start = lambda process: setattr(fault, "process", process)
+        with held_lock(terraform.folder) if fault.kind.name == "lock" else nullcontext():
+            first = terraform.apply()
+        terraform.on_start = None
+        run.record(entry, first)
+        outcome.said = first.errors[0].summary if first.errors else ("" if first.ok else f"exit code {first.code}")
+    if fault.kind.name == "normalise":
+        fault.armed = False
+        outcome.said = "the plan after the apply is not empty"
+    if not fault.each:
+        world.interference = [each for each in world.interference if each is not fault]
+    _recover(run, terraform, entry, fault, outcome)
+    world.interference = [each for each in world.interference if each is not fault]
+    outcome.hit = outcome.hit or dict(fault.hits)
+
+
+def _recover(run: Rehearsal, terraform: Terraform, entry: StackReport, fault: Fault, outcome: FaultReport) -> None:
+    """Plan, apply, import what is orphaned, untaint what is protected, until the plan is empty."""
+    if terraform.plan().ok:
+        outcome.next_plan = changes(terraform.show())
+    for _ in range(_PATIENCE):
+        hits = len(fault.hits)
+        result = terraform.apply()
+        run.record(entry, result)
+        outcome.recovery.append("apply" if result.ok else "apply (refused)")
+        if result.ok:
+            break
+        steps = _mend(terraform, result)
+        outcome.recovery += steps
+        if not steps and len(fault.hits) == hits:
+            break
+    outcome.recovered = terraform.plan("-detailed-exitcode").code == 0
+
+
+def _mend(terraform: Terraform, result: Result) -> list[str]:
+    """What the refusals of an apply call for, done; empty when we know of nothing."""
+    steps = []
+    for address, identity in _orphans(result):
+        if terraform.import_object(address, identity).ok:
+            steps.append(f"import {address} {identity}")
+    if any(word in each.summary + each.detail for each in result.errors for word in _PROTECTED):
+        # A creation that timed out is tainted, which plans a replacement, which protection refuses.
+        for address in _tainted(terraform.state()):
+            if terraform.untaint(address).ok:
+                steps.append(f"untaint {address}")
+    return steps
+
+
+_PROTECTED = ("prevent_destroy", "deletion_protection")
+
+
+def _tainted(state: dict[str, Any]) -> list[str]:
+    return [
+        f"{each['type']}.{each['name']}"
+        for each in state.get("resources", [])
+        if any(instance.get("status") == "tainted" for instance in each["instances"])
+    ]
+
+
+def _orphans(result: Result) -> list[tuple[str, str]]:
+    """(address, id) of what exists and is not in the state."""
+    return [(each.address, identity) for each in result.errors if (identity := orphan(each.summary)) and each.address]

@@ -1,0 +1,110 @@
+"""A synth output as a rehearsal reads it: its stacks in order, and what they will make."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from findings import UserError
+from groundplan.site.stacks import kind_of, rank
+from staged_terraform.schemas import PROVIDERS, TypeKey, wheel
+from staged_terraform.terraform import resources, type_keys
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One Terraform root: `name` is its folder's (``<site>-<stack>``), `kind` the last part of it."""
+
+    name: str
+    kind: str
+    folder: Path
+    configuration: dict[str, Any]
+
+    @property
+    def unknown_providers(self) -> list[str]:
+        """Providers that have no simulation."""
+        required = self.configuration.get("terraform", {}).get("required_providers", {})
+        used = {str(spec.get("source", name)) for name, spec in required.items() if isinstance(spec, dict)}
+        return sorted(used - {f"hashicorp/{name}" for name in PROVIDERS})
+
+
+def other_versions(stack: Stack) -> list[str]:
+    """Provider versions that the stack pins and the installed bindings are not made from.
+
+    Terraform does not look at versions of providers that it is handed, so a rehearsal must.
+    """
+    found = []
+    for name, spec in stack.configuration.get("terraform", {}).get("required_providers", {}).items():
+        pinned = str(spec.get("version", "")) if isinstance(spec, dict) else ""
+        ours = wheel(name).provider_version if name in PROVIDERS else ""
+        if _EXACT.fullmatch(pinned) and ours and pinned.lstrip("= ") != ours:
+            found.append(f"{name} {pinned} is pinned, the rehearsal knows {ours}")
+    return found
+
+
+_EXACT = re.compile(r"=? *\d+\.\d+\.\d+")
+
+
+class NoStacks(UserError):
+    """The folder is no synth output."""
+
+
+def read_stacks(synth_output: Path) -> list[Stack]:
+    """The stacks of a synth output in the order they are applied. Raises NoStacks."""
+    found = []
+    for file in sorted((synth_output / "stacks").glob("*/cdk.tf.json")):
+        name = file.parent.name
+        kind = kind_of(name) or name
+        try:
+            configuration = json.loads(file.read_text("utf-8"))
+        except ValueError as problem:
+            raise NoStacks(f"{file}: not JSON: {problem}") from None
+        found.append(Stack(name, kind, file.parent, configuration))
+    if not found:
+        raise NoStacks(f"{synth_output} holds no stacks/*/cdk.tf.json: is it the output folder of groundplan synth?")
+    return sorted(found, key=lambda stack: rank(stack.name))
+
+
+def keys_of(stacks: Iterable[Stack]) -> set[TypeKey]:
+    """The schemas that the stacks need."""
+    found: set[TypeKey] = set()
+    for stack in stacks:
+        found |= type_keys(stack.configuration)
+    return found
+
+
+def names_made(stacks: Iterable[Stack]) -> set[tuple[str, str]]:
+    """(type, literal name) of everything the stacks make."""
+    found = set()
+    for stack in stacks:
+        for kind, _, body in resources(stack.configuration):
+            for key in ("name", "instance_id", "account_id", "secret_id"):
+                if isinstance(value := body.get(key), str) and "${" not in value:
+                    found.add((kind, value))
+    return found
+
+
+def protected(stack: Stack, state: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Overrides that lift protection from destroy: type -> name -> arguments. Empty when nothing is protected."""
+    lifted: dict[str, dict[str, Any]] = {}
+    held = {
+        (each["type"], each["name"])
+        for each in state.get("resources", [])
+        for instance in each.get("instances", [])
+        if (instance.get("attributes") or {}).get("deletion_protection") is True
+    }
+    for kind, name, body in resources(stack.configuration):
+        override: dict[str, Any] = {}
+        if (kind, name) in held:
+            override["deletion_protection"] = False
+        lifecycle = body.get("lifecycle") or {}
+        lifecycle = lifecycle[0] if isinstance(lifecycle, list) else lifecycle
+        if lifecycle.get("prevent_destroy"):
+            override["lifecycle"] = {"prevent_destroy": False}
+        if override:
+            lifted.setdefault(kind, {})[name] = override
+    return lifted

@@ -1,0 +1,328 @@
+"""What exists in a rehearsal: one cloud project and its clusters, in memory, shared by all stacks of a site.
+
+The world refuses what the cloud would refuse for reasons that lie in *our graph*: a network that is not there, a
+service that is not enabled, a cluster that cannot be reached, a subnetwork that is still in use. It knows nothing of
+quota, capacity or machine types; :mod:`staged_terraform.faults` plays those. Nothing sleeps: latencies are noted.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from staged_terraform.answers import first, values_at
+from staged_terraform.facts import Facts, TypeFacts, facts
+from staged_terraform.wire import Value
+
+Object = dict[str, Any]
+Action = Literal["create", "update", "delete"]
+
+
+class Refused(Exception):
+    """The cloud says no. `created` is what exists nevertheless (a timeout after creation)."""
+
+    def __init__(self, summary: str, detail: str = "", created: Object | None = None) -> None:
+        super().__init__(summary)
+        self.summary, self.detail, self.created = summary, detail, created
+
+
+@dataclass(slots=True)
+class Thing:
+    """One object in the world. `cluster` is set for what lives in a Kubernetes cluster.
+
+    `identity` stands in where the state has no id of its own (a kubernetes_manifest).
+    """
+
+    type: str
+    state: Object
+    facts: TypeFacts
+    project: str
+    cluster: str = ""
+    identity: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.identity or str(self.state.get("id") or "")
+
+    @property
+    def names(self) -> set[str]:
+        """Everything by which others refer to it, without the front of a self link."""
+        found = {self.id}
+        for key in ("name", "email", "self_link", "account_id", "instance_id", "secret_id", "service"):
+            if isinstance(value := self.state.get(key), str):
+                found.add(plain(value))
+        if isinstance(name := first(self.state, "metadata.name"), str):
+            found.add(name)
+        return found - {""}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that was done, with the time the cloud is assumed to take for it."""
+
+    action: Action
+    type: str
+    id: str
+    seconds: int
+
+
+class Interference(Protocol):
+    """A fault: it may refuse, change what is stored, or stop Terraform."""
+
+    def before(self, action: Action, facts: TypeFacts, state: Object) -> None:
+        """Raise Refused to refuse; nothing is created."""
+
+    def after(self, action: Action, facts: TypeFacts, state: Object) -> Object:
+        """What is really stored; raise Refused with `created` for a failure after the fact."""
+
+
+def plain(reference: str) -> str:
+    """A reference without a host and API version: ``projects/p/global/networks/n``."""
+    if "://" in reference:
+        _, _, rest = reference.partition("://")
+        at = rest.find("projects/")
+        return rest[at:] if at >= 0 else rest
+    return reference.removeprefix("//").removeprefix("serviceAccount:")
+
+
+@dataclass(slots=True)
+class World:
+    """The simulated cloud. `outside` names what exists beyond the site's own stacks, as ``(type, name)``.
+
+    `made_by_site` holds what the site's stacks will make: a data source for anything else is taken to exist outside.
+    `folder` is where Terraform runs, for paths of local Helm charts.
+    """
+
+    facts: Facts = field(default_factory=facts)
+    outside: set[tuple[str, str]] = field(default_factory=set)
+    absent: set[tuple[str, str]] = field(default_factory=set)
+    made_by_site: set[tuple[str, str]] = field(default_factory=set)
+    interference: list[Interference] = field(default_factory=list)
+    things: dict[tuple[str, str], Thing] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    assumptions: set[str] = field(default_factory=set)
+    folder: Path | None = None
+    check_api: bool = True
+    lenient: bool = False
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def create(self, thing: Thing, check: Callable[[Thing], None]) -> Object:
+        """Add a thing and return its state as the API stores it. Raises Refused."""
+        with self.lock:
+            self._interfere("create", thing)
+            if not self.lenient:
+                self._require_api(thing)
+                self.require_references(thing)
+                check(thing)
+                self._require_free(thing)
+            return self._store("create", thing)
+
+    def update(self, thing: Thing, check: Callable[[Thing], None]) -> Object:
+        """Replace a thing's state. Raises Refused."""
+        with self.lock:
+            self._interfere("update", thing)
+            if not self.lenient:
+                if self.key(thing) not in self.things:
+                    raise Refused(f"Error 404: {thing.type} {thing.id} was not found, notFound")
+                self._require_api(thing)
+                self.require_references(thing)
+                check(thing)
+            return self._store("update", thing)
+
+    def delete(self, thing: Thing) -> None:
+        """Remove a thing; one that is gone already is fine. Raises Refused."""
+        with self.lock:
+            self._interfere("delete", thing)
+            found = self.things.get(self.key(thing))
+            if found is None:
+                return
+            if not self.lenient:
+                self._require_unprotected(thing)
+                self._require_api(thing)
+                self._require_unused(found)
+            if thing.type == "google_project_service" and thing.state.get("disable_on_destroy") is False:
+                self.events.append(Event("delete", thing.type, thing.id, 0))
+                return  # the service stays enabled
+            del self.things[self.key(thing)]
+            if thing.type == "google_container_cluster":
+                for key in [k for k, each in self.things.items() if each.cluster == thing.id]:
+                    del self.things[key]
+            self.events.append(Event("delete", thing.type, thing.id, thing.facts.seconds[2]))
+
+    def read(self, type_name: str, identity: str, cluster: str = "") -> Object | None:
+        """The stored state, or None when it is gone."""
+        with self.lock:
+            found = self.things.get((type_name, f"{cluster}#{identity}" if cluster else identity))
+            return copy.deepcopy(found.state) if found else None
+
+    def key(self, thing: Thing) -> tuple[str, str]:
+        return thing.type, f"{thing.cluster}#{thing.id}" if thing.cluster else thing.id
+
+    def of_type(self, type_name: str, cluster: str = "") -> list[Thing]:
+        with self.lock:
+            return [each for (name, _), each in self.things.items() if name == type_name and each.cluster == cluster]
+
+    def find(self, type_name: str, reference: str, cluster: str = "") -> Thing | None:
+        """The thing that a name, id, partial path or self link means."""
+        wanted = plain(reference)
+        for thing in self.of_type(type_name, cluster):
+            if wanted in thing.names or ("/" in wanted and thing.id.endswith("/" + wanted)):
+                return thing
+        return None
+
+    def require_references(self, thing: Thing) -> None:
+        """Everything that the thing refers to exists. Raises Refused."""
+        for path, type_name in [*thing.facts.holds.items(), *thing.facts.needs.items()]:
+            for value in values_at(thing.state, path):
+                if not isinstance(value, str):
+                    continue
+                if type_name == "iam_member":
+                    self._require_member(value, thing.project)
+                elif not self.exists(type_name, value, thing.cluster):
+                    raise Refused(
+                        f"Error 404: The resource '{plain(value)}' was not found, notFound",
+                        f"{thing.type}: {path} names a {type_name} that is not there (yet). Does it come later, "
+                        "or is the reference a literal that gives Terraform no order?",
+                    )
+        if thing.facts.peered:
+            self._require_peering(thing)
+
+    def exists(self, type_name: str, reference: str, cluster: str = "") -> bool:
+        """In the world, declared as outside, or of a type that a site uses without making it (then noted)."""
+        base = plain(reference).rpartition("/")[2]
+        if (type_name, base) in self.absent or (type_name, "*") in self.absent:
+            return False
+        if self.find(type_name, reference, cluster) or (type_name, base) in self.outside:
+            return True
+        if type_name == "google_container_cluster" and self._cluster_path(reference):
+            return True
+        if type_name in self.facts.assumed:
+            self.assumptions.add(f"{type_name} {plain(reference)} exists")
+            return True
+        return False
+
+    def _cluster_path(self, reference: str) -> bool:
+        return any(each.id.endswith("/" + plain(reference)) for each in self.of_type("google_container_cluster"))
+
+    def _require_member(self, member: str, project: str) -> None:
+        if ".svc.id.goog" in member:
+            pool = member.partition(".svc.id.goog")[0].rpartition("/")[2].rpartition(":")[2] + ".svc.id.goog"
+            pools = [
+                value
+                for cluster in self.of_type("google_container_cluster")
+                for value in values_at(cluster.state, "workload_identity_config.workload_pool")
+            ]
+            if pool not in pools:
+                raise Refused(
+                    f"Error 400: Identity Pool does not exist ({pool}). Please check that you specified a valid "
+                    "resource name as returned in the name attribute in the configuration API., badRequest",
+                    "The pool comes with the first cluster that has Workload Identity: the cluster must be made first.",
+                )
+            return
+        email = member.removeprefix("serviceAccount:")
+        own = f"@{project}.iam.gserviceaccount.com"
+        is_account = member.startswith("serviceAccount:") or ":" not in member
+        if is_account and email.endswith(own) and not self.exists("google_service_account", email):
+            raise Refused(f"Error 400: Service account {email} does not exist., badRequest")
+
+    def _require_peering(self, thing: Thing) -> None:
+        for network in values_at(thing.state, thing.facts.peered):
+            if ("google_compute_network", plain(network).rpartition("/")[2]) in self.outside:
+                continue
+            peered = (first(each.state, "network") for each in self.of_type("google_service_networking_connection"))
+            base = plain(str(network)).rpartition("/")[2]
+            if base not in {plain(str(each)).rpartition("/")[2] for each in peered}:
+                raise Refused(
+                    f"Error 400: network {base} has no private service access connection, failedPrecondition",
+                    f"{thing.type} lives behind google_service_networking_connection, which must be made first.",
+                )
+
+    def _require_api(self, thing: Thing) -> None:
+        service, project = thing.facts.api, thing.project
+        if not self.check_api or not service or service in self.facts.always_enabled:
+            return
+        for each in self.of_type("google_project_service"):
+            if each.state.get("service") == service and each.state.get("project") in (project, None):
+                return
+        raise Refused(
+            f"Error 403: {service} has not been used in project {project} before or it is disabled., "
+            "accessNotConfigured",
+            f"{thing.type} needs {service}: a depends_on on the google_project_service that enables it, "
+            "or a stack before this one that does.",
+        )
+
+    def _require_free(self, thing: Thing) -> None:
+        if thing.type != "google_project_service" and self.key(thing) in self.things:
+            raise Refused(
+                f"Error 409: The resource '{thing.id}' already exists, alreadyExists",
+                f"It is in the world and not in this state: terraform import it with the id {thing.id}",
+            )
+
+    def _require_unprotected(self, thing: Thing) -> None:
+        if thing.state.get("deletion_protection") is True:
+            raise Refused(
+                f"Cannot destroy {thing.type} {thing.id}: deletion_protection is set to true",
+                "Set deletion_protection to false, apply, then destroy.",
+            )
+
+    def _require_unused(self, thing: Thing) -> None:
+        for other in self.things.values():
+            for path, type_name in other.facts.holds.items():
+                if type_name != thing.type or not any(
+                    self.find(type_name, value, other.cluster) is thing for value in values_at(other.state, path)
+                ):
+                    continue
+                if thing.cluster:
+                    raise Refused(
+                        f"timeout while waiting for {thing.type} {thing.id} to be deleted",
+                        f"it is in use by {other.type} {other.id} (a finalizer holds it until that is gone): "
+                        "replace both together, with replace_triggered_by",
+                    )
+                raise Refused(
+                    f"Error 400: The {thing.type.removeprefix('google_compute_')} resource '{thing.id}' is already "
+                    f"being used by '{other.id}', resourceInUseByAnotherResource"
+                )
+
+    def _interfere(self, action: Action, thing: Thing) -> None:
+        for each in self.interference:
+            each.before(action, thing.facts, thing.state)
+
+    def _store(self, action: Action, thing: Thing) -> Object:
+        refused: Refused | None = None
+        answered = thing.state
+        for each in self.interference:
+            try:
+                thing.state = each.after(action, thing.facts, thing.state)
+            except Refused as problem:
+                refused = problem
+        self.things[self.key(thing)] = Thing(
+            thing.type, copy.deepcopy(thing.state), thing.facts, thing.project, thing.cluster, thing.identity
+        )
+        self.events.append(Event(action, thing.type, thing.id, thing.facts.seconds[0 if action == "create" else 1]))
+        if refused:
+            raise Refused(refused.summary, refused.detail, created=copy.deepcopy(answered))
+        return copy.deepcopy(answered)
+
+    def cluster_at(self, host: str) -> Thing | None:
+        """The cluster whose control plane answers at this host (address or DNS name)."""
+        wanted = host.partition("://")[2] or host
+        wanted = wanted.partition("/")[0].partition(":")[0]
+        for cluster in self.of_type("google_container_cluster"):
+            dns = first(cluster.state, "control_plane_endpoints_config.dns_endpoint_config.endpoint")
+            private = first(cluster.state, "private_cluster_config.private_endpoint")
+            if wanted and wanted in (cluster.state.get("endpoint"), dns, private):
+                return cluster
+        return None
+
+
+def lookup(world: World, type_name: str, config: Object) -> Value:
+    """The state that a data source of this type means, or None."""
+    for key in ("self_link", "name", "instance_id", "secret_id", "account_id", "service"):
+        value = config.get(key)
+        if isinstance(value, str) and (found := world.find(type_name, value)):
+            return copy.deepcopy(found.state)
+    return None
