@@ -135,6 +135,11 @@ TABLE: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
         [create("google_compute_address.a", name="a", address_type="EXTERNAL")],
         [create("google_compute_address.a", name="a", address_type="INTERNAL")],
     ),
+    "image-moving": (
+        "warning",
+        [create("kubernetes_daemon_set_v1.d", spec=[{"container": [{"name": "c", "image": "quay.io/a/b:dev"}]}])],
+        [create("kubernetes_daemon_set_v1.d", spec=[{"container": [{"name": "c", "image": "quay.io/a/b:v1"}]}])],
+    ),
     "ingress-open": (
         "error",
         [create("aws_security_group.s", name="s", ingress=[{"cidr_blocks": ["0.0.0.0/0"]}])],

@@ -438,7 +438,8 @@ def test_the_block_that_a_hint_offers_is_free_and_of_the_size(prefix: int) -> No
 def test_no_block_is_offered_when_there_is_none() -> None:
     import ipaddress
 
-    from groundplan.network.addresses import RFC_1918, free_block
+    from groundplan.kernel.ranges import RFC_1918
+    from groundplan.network.addresses import free_block
 
     assert free_block(24, RFC_1918) is None
     assert free_block(4, []) is None

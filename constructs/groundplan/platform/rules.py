@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from findings import Problem, Severity, rule
+from groundplan.kernel.images import parse_image
 from groundplan.site.resolve import Site
 
 #: Namespaces that Kubernetes and GKE make and keep for themselves.
@@ -168,13 +169,10 @@ def gib_image_floating(site: Site) -> Iterator[Problem]:
     Mend: a tag of a release, or a digest.
     """
     image = site.profile.platform.gib.image
-    if image is None or "@sha256:" in image:
-        return
-    tag = image.rpartition("/")[2].partition(":")[2]
-    if tag in ("", "latest", "main", "master", "nightly"):
+    if image is not None and parse_image(image).moves:
         yield Problem(
             ("platform", "gib", "image"),
-            f"`platform.gib.image` {image} has no fixed tag",
+            f"`platform.gib.image` {image} is a moving image ({parse_image(image).how}), without a fixed tag",
             "add a release's tag or a digest",
             None if site.profile.environment == "prod" else Severity.WARNING,
         )
