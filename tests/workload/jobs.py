@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from findings import Finding
+from groundplan.platform.kueue import kueue_objects
 from groundplan.site.profile import parse_profile
 from groundplan.site.resolve import Site, resolve
 from groundplan.workload.rayjob import manifests
@@ -64,3 +65,9 @@ def findings(of: Site) -> list[Finding]:
 def slugs(of: Site) -> set[str]:
     """Slugs of the rules that speak."""
     return {finding.rule for finding in findings(of)}
+
+
+def queue_objects(of: Site) -> dict[str, dict[str, Any]]:
+    """The objects of the queue of a site that has one."""
+    assert of.queue is not None
+    return kueue_objects(of.queue)

@@ -14,9 +14,8 @@ import yaml
 from click.testing import CliRunner
 
 from groundplan.commands.rayjob import rayjob
-from groundplan.platform.kueue import kueue_objects
 from groundplan.workload.rayjob import manifests
-from workload.jobs import objects, profile_data, site
+from workload.jobs import objects, profile_data, queue_objects, site
 
 SMOKE = "grpo-qwen2.5-1.5b-gsm8k-smoke"
 QUEUED = {"kueue": {"enabled": True}}
@@ -134,7 +133,7 @@ def test_data_is_prepared_for_releases_without_gsm8k(tmp_path: Path) -> None:
 
 def test_the_queue_covers_what_the_job_asks() -> None:
     of = site("h200", nodes=2, platform=QUEUED)
-    queue = kueue_objects(of)
+    queue = queue_objects(of)
     (group,) = queue["cluster-queue"]["spec"]["resourceGroups"]
     asked: set[str] = set()
     cluster = objects(of)["RayJob"]["spec"]["rayClusterSpec"]
@@ -154,20 +153,20 @@ def test_the_queue_covers_what_the_job_asks() -> None:
 def test_the_job_goes_through_the_queue() -> None:
     of = site(platform=QUEUED)
     job = objects(of)["RayJob"]
-    local = kueue_objects(of)["local-queue"]
+    local = queue_objects(of)["local-queue"]
     assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == local["metadata"]["name"]
     assert local["metadata"]["namespace"] == job["metadata"]["namespace"]
     assert "suspend" not in job["spec"]
     worker = job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["metadata"]["annotations"]
     level = worker["kueue.x-k8s.io/podset-preferred-topology"]
-    levels = [entry["nodeLabel"] for entry in kueue_objects(of)["topology"]["spec"]["levels"]]
+    levels = [entry["nodeLabel"] for entry in queue_objects(of)["topology"]["spec"]["levels"]]
     assert level == "cloud.google.com/gce-topology-block" and level in levels
     head = job["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]["metadata"]["annotations"]
     assert not [key for key in head if key.startswith("kueue")]
 
 
 def test_without_a_queue_there_is_no_trace_of_one() -> None:
-    assert kueue_objects(site()) == {}
+    assert site().queue is None
     assert "kueue" not in str(manifests(site()))
 
 

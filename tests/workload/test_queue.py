@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from findings import Finding, Severity
-from groundplan.platform.kueue import kueue_objects
 from groundplan.site.resolve import Site
-from workload.jobs import findings, site
+from workload.jobs import findings, queue_objects, site
 
 SMOKE = "grpo-qwen2.5-1.5b-gsm8k-smoke"
 PATIENT = {"recipe": SMOKE, "startup_minutes": 720}
@@ -38,7 +37,7 @@ def test_queued_needs_kueue() -> None:
 
 
 def test_a_queued_pool_has_an_admission_check() -> None:
-    found = kueue_objects(pooled(NO_TOPOLOGY, max_run_hours=48, **QUEUED))
+    found = queue_objects(pooled(NO_TOPOLOGY, max_run_hours=48, **QUEUED))
     assert found["provisioning-gpus"] == {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "ProvisioningRequestConfig",
@@ -72,7 +71,7 @@ def test_a_queued_pool_has_an_admission_check() -> None:
 
 @pytest.mark.parametrize("pool", [FLEX, {"nodes": 2}])
 def test_other_pools_have_none(pool: dict[str, Any]) -> None:
-    found = kueue_objects(pooled(NO_TOPOLOGY, **pool))
+    found = queue_objects(pooled(NO_TOPOLOGY, **pool))
     assert not {o["kind"] for o in found.values()} & {"AdmissionCheck", "ProvisioningRequestConfig"}
     assert "admissionChecksStrategy" not in found["cluster-queue"]["spec"]
 

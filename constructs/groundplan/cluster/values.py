@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from groundplan.catalog import Catalog, Machine
-from groundplan.site.profile import Profile
+from groundplan.cluster.spec import ClusterSpec
 
 #: Roles of the nodes' own account: write logs and metrics, read images. Nothing else.
 NODE_ROLES = (
@@ -38,15 +38,14 @@ def account_email(account: str, project: str) -> str:
     return f"{account}@{name}.{domain + '.' if domain else ''}iam.gserviceaccount.com"
 
 
-def cluster_values(profile: Profile, catalog: Catalog) -> ClusterValues:
+def cluster_values(spec: ClusterSpec, catalog: Catalog, *, site: str, project: str, environment: str) -> ClusterValues:
     """Fill in names and the environment's defaults."""
-    spec = profile.cluster
     protection = spec.deletion_protection
     return ClusterValues(
-        name=spec.name or profile.site,
-        workload_pool=f"{profile.project}.svc.id.goog",
-        deletion_protection=profile.environment == "prod" if protection is None else protection,
-        nodes_account=spec.service_accounts.nodes or f"{profile.site}-nodes",
-        workload_account=spec.service_accounts.workload or f"{profile.site}-workload",
+        name=spec.name or site,
+        workload_pool=f"{project}.svc.id.goog",
+        deletion_protection=environment == "prod" if protection is None else protection,
+        nodes_account=spec.service_accounts.nodes or f"{site}-nodes",
+        workload_account=spec.service_accounts.workload or f"{site}-workload",
         cpu_machine=catalog.machines.get(spec.cpu_pool.machine_type),
     )

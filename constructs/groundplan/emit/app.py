@@ -92,10 +92,12 @@ def write_site(site: Site, out: Path, warnings: list[Finding] | None = None) -> 
 
 def _synthesize_stacks(site: Site, folder: Path) -> None:
     bindings.load()
-    from groundplan.emit.stacks import build_app
+    from groundplan.emit.stacks import add_stacks, build_app
 
     try:
-        build_app(site, folder).synth()
+        app = build_app(folder)
+        add_stacks(app, site)
+        app.synth()
     except RuntimeError as error:  # what jsii raises for anything that goes wrong on the Node side
         reason = str(error).partition("\n")[0]
         raise UserError(f"cdktf could not synthesize: {reason}; please report it with your profile") from error

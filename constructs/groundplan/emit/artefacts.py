@@ -10,11 +10,8 @@ from groundplan.gpu.values import ACCELERATOR_LABEL
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.site.resolve import Site
-from groundplan.site.stacks import STACKS
+from groundplan.site.stacks import REGISTRY
 from groundplan.workload.rayjob import manifests
-
-#: Stacks that bring custom resources and so carry the chart.
-CHART_STACKS = ("platform", "workload")
 
 _CHART_FILES = ("Chart.yaml", "templates/manifests.yaml")
 
@@ -23,8 +20,9 @@ def artefacts(site: Site) -> dict[str, str]:
     """Path within the output folder -> text."""
     chart = resources.files(__package__).joinpath("chart")
     files = {
-        f"stacks/{site.stack_name(kind)}/chart/{name}": chart.joinpath(name).read_text("utf-8")
-        for kind in CHART_STACKS
+        f"stacks/{site.stack_name(entry.name)}/chart/{name}": chart.joinpath(name).read_text("utf-8")
+        for entry in REGISTRY
+        if entry.chart
         for name in _CHART_FILES
     }
     return files | {"rayjob.yaml": job_yaml(site), "runbook.md": runbook(site)}
@@ -53,7 +51,8 @@ def runbook(site: Site) -> str:
     return environment.get_template("runbook.md.j2").render(
         site=site,
         profile=site.profile,
-        stacks=[site.stack_name(kind) for kind in STACKS],
+        entries=REGISTRY,
+        stack={entry.name: site.stack_name(entry.name) for entry in REGISTRY},
         variables={k: secret_name(k, r) for k, r in references.items() if r.variable},
         existing_secrets={k: (r.secret, r.key) for k, r in references.items() if r.secret},
         accelerator_label=ACCELERATOR_LABEL,

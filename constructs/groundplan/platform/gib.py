@@ -7,11 +7,12 @@ shadow the one that the training image was built with.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from groundplan.catalog import Machine
 from groundplan.gpu.values import ACCELERATOR_LABEL, HOST_PATHS
 from groundplan.platform.spec import Gib
-from groundplan.site.resolve import Site
 
 NAME = "nccl-rdma-installer"
 NAMESPACE = "kube-system"
@@ -33,13 +34,18 @@ cp -r /var/lib/gib/. /host/gib/
 """
 
 
-def image(spec: Gib) -> str:
+def installer_image(spec: Gib) -> str:
     """The installer's image: a mirror's, or Google's at the pinned version."""
     return spec.image or f"{REPOSITORY}:{spec.version}"
 
 
-def daemon_set(site: Site) -> dict[str, Any]:
-    """The installer on every node of every accelerator in the catalog that has RDMA NICs."""
+def rdma_accelerators(machines: Iterable[Machine]) -> list[str]:
+    """The accelerators whose machines have RDMA NICs, sorted."""
+    return sorted({m.gpu.accelerator for m in machines if m.gpu and m.gpu.rdma_nics})
+
+
+def daemon_set(image: str, accelerators: Sequence[str]) -> dict[str, Any]:
+    """The installer on every node that carries one of these GKE accelerators, such as ``nvidia-b200``."""
     labels = {"k8s-app": NAME}
     return {
         "apiVersion": "apps/v1",
@@ -48,14 +54,13 @@ def daemon_set(site: Site) -> dict[str, Any]:
         "spec": {
             "selector": {"matchLabels": labels},
             "updateStrategy": {"type": "RollingUpdate"},
-            "template": {"metadata": {"labels": labels}, "spec": _pod(site)},
+            "template": {"metadata": {"labels": labels}, "spec": _pod(image, accelerators)},
         },
     }
 
 
-def _pod(site: Site) -> dict[str, Any]:
-    accelerators = sorted({m.gpu.accelerator for m in site.catalog.machines.values() if m.gpu and m.gpu.rdma_nics})
-    on_accelerators = {"key": ACCELERATOR_LABEL, "operator": "In", "values": accelerators}
+def _pod(image: str, accelerators: Sequence[str]) -> dict[str, Any]:
+    on_accelerators = {"key": ACCELERATOR_LABEL, "operator": "In", "values": list(accelerators)}
     return {
         "priorityClassName": "system-node-critical",
         "hostNetwork": True,
@@ -72,7 +77,7 @@ def _pod(site: Site) -> dict[str, Any]:
         "initContainers": [
             {
                 "name": "install",
-                "image": image(site.profile.platform.gib),
+                "image": image,
                 "imagePullPolicy": "IfNotPresent",
                 "command": ["/bin/sh", "-c", INSTALL],
                 "resources": {"requests": {"cpu": "150m", "memory": "256Mi"}},

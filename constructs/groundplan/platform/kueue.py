@@ -15,7 +15,7 @@ from typing import Any
 from groundplan.catalog import Machine
 from groundplan.cluster.allocatable import allocatable
 from groundplan.gpu.values import ACCELERATOR_LABEL, POOL_LABEL, PoolValues, gpu_toleration, own_tolerations
-from groundplan.site.resolve import Site
+from groundplan.platform.values import QueueValues
 
 API = "kueue.x-k8s.io/v1beta2"
 KUEUE_REPOSITORY = "oci://registry.k8s.io/kueue/charts"
@@ -29,93 +29,79 @@ TOPOLOGY_LEVELS = (
 )
 
 
-def kueue_objects(site: Site) -> dict[str, dict[str, Any]]:
-    """The queue's objects, keyed for the pass-through chart; none while Kueue is off."""
-    spec = site.profile.platform.kueue
-    if not spec.enabled:
-        return {}
+def kueue_objects(queue: QueueValues) -> dict[str, dict[str, Any]]:
+    """The queue's objects, keyed for the pass-through chart."""
     found: dict[str, dict[str, Any]] = {}
-    topology = f"{site.name}-gpu" if spec.topology != "none" else ""
+    topology = queue.scoped("gpu") if queue.topology != "none" else ""
     if topology:
         levels = [{"nodeLabel": label} for label in TOPOLOGY_LEVELS]
         found["topology"] = _object("Topology", topology, {"levels": levels})
-    found["flavor-cpu"] = _object("ResourceFlavor", _cpu_flavor(site), {"nodeLabels": _cpu_labels(site)})
-    for pool in site.pools:
-        found[f"flavor-{pool.name}"] = _gpu_flavor(site, pool, topology)
-    for pool in _queued(site):
-        found[f"provisioning-{pool.name}"] = _provisioning_config(site, pool)
-        found[f"check-{pool.name}"] = _admission_check(site, pool)
-    found["cluster-queue"] = _cluster_queue(site)
-    local = _object("LocalQueue", spec.queue, {"clusterQueue": cluster_queue_name(site)})
-    local["metadata"]["namespace"] = site.profile.platform.namespace
+    found["flavor-cpu"] = _object(
+        "ResourceFlavor", queue.scoped("cpu"), {"nodeLabels": _cpu_labels(queue.cpu_pool.name)}
+    )
+    for pool in queue.pools:
+        found[f"flavor-{pool.name}"] = _gpu_flavor(queue.scoped(pool.name), pool, topology)
+    for pool in queue.queued_pools:
+        found[f"provisioning-{pool.name}"] = _provisioning_config(queue.scoped(pool.name), pool)
+        found[f"check-{pool.name}"] = _admission_check(queue.scoped(pool.name))
+    found["cluster-queue"] = _cluster_queue(queue)
+    local = _object("LocalQueue", queue.name, {"clusterQueue": queue.cluster_queue})
+    local["metadata"]["namespace"] = queue.namespace
     found["local-queue"] = local
     return found
 
 
-def kueue_values(site: Site) -> dict[str, Any]:
+def kueue_values(cpu_pool: str) -> dict[str, Any]:
     """Values of the operator's chart: two replicas, as its webhooks stand in the way of every job while it is down."""
-    return {"controllerManager": {"replicas": 2, "nodeSelector": _cpu_labels(site)}}
-
-
-def cluster_queue_name(site: Site) -> str:
-    """Name of the ClusterQueue, which is cluster-scoped."""
-    return f"{site.name}-{site.profile.platform.kueue.queue}"
+    return {"controllerManager": {"replicas": 2, "nodeSelector": _cpu_labels(cpu_pool)}}
 
 
 def _object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": API, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def _cpu_flavor(site: Site) -> str:
-    return f"{site.name}-cpu"
+def _cpu_labels(cpu_pool: str) -> dict[str, str]:
+    return {POOL_LABEL: cpu_pool}
 
 
-def _cpu_labels(site: Site) -> dict[str, str]:
-    return {POOL_LABEL: site.profile.cluster.cpu_pool.name}
-
-
-def _gpu_flavor(site: Site, pool: PoolValues, topology: str) -> dict[str, Any]:
+def _gpu_flavor(name: str, pool: PoolValues, topology: str) -> dict[str, Any]:
     """Tolerations of the flavor are added to what it admits; the pods carry GKE's own already."""
     spec: dict[str, Any] = {"nodeLabels": {ACCELERATOR_LABEL: pool.accelerator, POOL_LABEL: pool.name}}
     spec["tolerations"] = [gpu_toleration(), *own_tolerations(pool)]
     if topology:
         spec["topologyName"] = topology
-    return _object("ResourceFlavor", f"{site.name}-{pool.name}", spec)
+    return _object("ResourceFlavor", name, spec)
 
 
-def _cluster_queue(site: Site) -> dict[str, Any]:
-    cpu_pool = site.profile.cluster.cpu_pool
-    flavors = [_quota(_cpu_flavor(site), site.cluster.cpu_machine, cpu_pool.max_nodes, cpu_pool.max_pods_per_node, 0)]
-    for pool in site.pools:
-        name = f"{site.name}-{pool.name}"
+def _cluster_queue(queue: QueueValues) -> dict[str, Any]:
+    cpu_pool = queue.cpu_pool
+    flavors = [_quota(queue.scoped("cpu"), queue.cpu_machine, cpu_pool.max_nodes, cpu_pool.max_pods_per_node, 0)]
+    for pool in queue.pools:
+        name = queue.scoped(pool.name)
         flavors.append(_quota(name, pool.machine, pool.max_nodes, pool.max_pods_per_node, pool.gpus_per_node))
     spec: dict[str, Any] = {
         "namespaceSelector": {
-            "matchLabels": {"kubernetes.io/metadata.name": site.profile.platform.namespace},
+            "matchLabels": {"kubernetes.io/metadata.name": queue.namespace},
         },
         "queueingStrategy": "BestEffortFIFO",
         "resourceGroups": [{"coveredResources": ["cpu", "memory", "nvidia.com/gpu"], "flavors": flavors}],
     }
-    checks = [{"name": f"{site.name}-{pool.name}", "onFlavors": [f"{site.name}-{pool.name}"]} for pool in _queued(site)]
+    names = [queue.scoped(pool.name) for pool in queue.queued_pools]
+    checks = [{"name": name, "onFlavors": [name]} for name in names]
     if checks:
         # By flavor: a job on another pool asks GKE for nothing.
         spec["admissionChecksStrategy"] = {"admissionChecks": checks}
-    return _object("ClusterQueue", cluster_queue_name(site), spec)
+    return _object("ClusterQueue", queue.cluster_queue, spec)
 
 
-def _queued(site: Site) -> list[PoolValues]:
-    return [pool for pool in site.pools if pool.capacity == "queued"]
-
-
-def _admission_check(site: Site, pool: PoolValues) -> dict[str, Any]:
+def _admission_check(name: str) -> dict[str, Any]:
     """Holds a job back until GKE has made its nodes."""
-    name = f"{site.name}-{pool.name}"
     parameters = {"apiGroup": API.partition("/")[0], "kind": "ProvisioningRequestConfig", "name": name}
     spec = {"controllerName": "kueue.x-k8s.io/provisioning-request", "parameters": parameters}
     return _object("AdmissionCheck", name, spec)
 
 
-def _provisioning_config(site: Site, pool: PoolValues) -> dict[str, Any]:
+def _provisioning_config(name: str, pool: PoolValues) -> dict[str, Any]:
     """How Kueue asks GKE for the nodes of a queued pool: for the pods with GPUs, all of them or none.
 
     The pods get a selector for the nodes that were made for them, by the name that GKE gives the request.
@@ -131,7 +117,7 @@ def _provisioning_config(site: Site, pool: PoolValues) -> dict[str, Any]:
     }
     if pool.spec.max_run_hours:
         spec["parameters"] = {"maxRunDurationSeconds": str(pool.spec.max_run_hours * 3600)}
-    return _object("ProvisioningRequestConfig", f"{site.name}-{pool.name}", spec)
+    return _object("ProvisioningRequestConfig", name, spec)
 
 
 def _quota(name: str, machine: Machine | None, nodes: int, max_pods: int, gpus: int) -> dict[str, Any]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from groundplan.gpu.values import Nic
-from groundplan.site.resolve import Site
 
 NETWORKING_API = "networking.gke.io/v1"
 
 
-def network_objects(site: Site) -> dict[str, dict[str, Any]]:
+def network_objects(nics: Iterable[Nic]) -> dict[str, dict[str, Any]]:
     """A Network and its GKENetworkParamSet per NIC, keyed for the pass-through chart. Both kinds are cluster-scoped."""
     objects: dict[str, dict[str, Any]] = {}
-    for nic in site.fabric.nics:
+    for nic in nics:
         objects[f"params-{nic.name}"] = _parameters(nic)
         objects[f"network-{nic.name}"] = _network(nic)
     return objects

@@ -20,6 +20,7 @@ from groundplan.platform import gib
 from groundplan.platform.kueue import KUEUE_REPOSITORY, kueue_objects, kueue_values
 from groundplan.platform.objects import network_objects
 from groundplan.platform.secrets import SECRETS, secret_name
+from groundplan.platform.values import QueueValues
 from groundplan.site.resolve import Site
 from groundplan.site.stack import ClusterClientStack
 
@@ -40,20 +41,24 @@ class PlatformStack(ClusterClientStack):
             "networks",
             release=f"{site.name}-networks",
             namespace=self.namespace,
-            manifests=network_objects(site),
+            manifests=network_objects(site.fabric.nics),
             depends_on=self.after_namespace or None,
         )
         self.pass_through(
             "gib",
             release=f"{site.name}-gib",
             namespace=gib.NAMESPACE,
-            manifests={"daemonset": gib.daemon_set(site)},
+            manifests={"daemonset": self._installer()},
             # Its pods come with the GPU nodes, which an autoscaled pool may have none of.
             wait=False,
         )
         self._kuberay()
-        if site.profile.platform.kueue.enabled:
-            self._kueue()
+        if site.queue:
+            self._kueue(site.queue)
+
+    def _installer(self) -> dict[str, Any]:
+        image = gib.installer_image(self.site.profile.platform.gib)
+        return gib.daemon_set(image, gib.rdma_accelerators(self.site.catalog.machines.values()))
 
     def _labels(self) -> dict[str, str]:
         return {"app.kubernetes.io/managed-by": "groundplan", "app.kubernetes.io/part-of": self.site.name}
@@ -173,7 +178,7 @@ class PlatformStack(ClusterClientStack):
             max_history=5,
         )
 
-    def _kueue(self) -> None:
+    def _kueue(self, queue: QueueValues) -> None:
         """The operator, and the queue's objects once its CRDs and webhook serve: no second apply is needed."""
         site, spec = self.site, self.site.profile.platform.kueue
         operator = Release(
@@ -185,7 +190,7 @@ class PlatformStack(ClusterClientStack):
             repository=KUEUE_REPOSITORY,
             chart="kueue",
             version=spec.version,
-            values=[to_yaml(kueue_values(site))],
+            values=[to_yaml(kueue_values(site.profile.cluster.cpu_pool.name))],
             atomic=True,
             wait=True,
             timeout=900,
@@ -195,6 +200,6 @@ class PlatformStack(ClusterClientStack):
             "queue",
             release=f"{site.name}-queue",
             namespace=self.namespace,
-            manifests=kueue_objects(site),
+            manifests=kueue_objects(queue),
             depends_on=[operator, *self.after_namespace],
         )

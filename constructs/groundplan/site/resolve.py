@@ -16,6 +16,7 @@ from groundplan.cluster.values import ClusterValues, cluster_values
 from groundplan.gpu.values import FabricValues, PoolValues, fabric_values, pool_values
 from groundplan.network.values import NetworkValues, network_values
 from groundplan.platform.spec import SecretReference
+from groundplan.platform.values import QueueValues, queue_values
 from groundplan.site.profile import Profile
 from groundplan.storage.values import LustreValues, lustre_values
 from groundplan.workload.resolve import resolve_job
@@ -48,6 +49,17 @@ class Site:
         """APIs that the site's resources need; cloudresourcemanager is for the project's IAM members."""
         return ("cloudresourcemanager", "compute", "container", "iam", "lustre", "servicenetworking", "storage")
 
+    @property
+    def queue(self) -> QueueValues | None:
+        """The queue of the jobs; None while Kueue is off."""
+        return queue_values(
+            self.profile.platform,
+            site=self.name,
+            cpu_pool=self.profile.cluster.cpu_pool,
+            cpu_machine=self.cluster.cpu_machine,
+            pools=self.pools,
+        )
+
     def stack_name(self, stack: str) -> str:
         """``nemo-rl-network``: the name of the stack, its workspace and its state."""
         return f"{self.name}-{stack}"
@@ -56,7 +68,10 @@ class Site:
 def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) -> Site:
     """Compute the Site. `folder` is the profile's, for its catalog files. Raises UserError on a bad catalog."""
     catalog = load_catalog(tuple(folder / name for name in profile.catalog))
-    lustre, fabric, pools = lustre_values(profile, catalog), fabric_values(profile), pool_values(profile, catalog)
+    lustre = lustre_values(
+        profile.storage.lustre, catalog, site=profile.site, project=profile.project, zone=profile.zone
+    )
+    fabric, pools = fabric_values(profile), pool_values(profile, catalog)
     job = resolve_job(profile, catalog, lustre, fabric, pools)
     if job and job.model.gated and "hugging_face" not in profile.secrets.model_fields_set:
         # A profile of three lines has to run: a gated model's token is then asked for by Terraform. An explicit
@@ -75,7 +90,13 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
         labels=dict(sorted((profile.labels | own).items())),
         network=network_values(profile, lustre.name),
         lustre=lustre,
-        cluster=cluster_values(profile, catalog),
+        cluster=cluster_values(
+            profile.cluster,
+            catalog,
+            site=profile.site,
+            project=profile.project,
+            environment=profile.environment,
+        ),
         fabric=fabric,
         pools=pools,
         job=job,

@@ -6,7 +6,7 @@ instead of sixteen. They can be used on their own from any cdktf program: ``Netw
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from cdktf import CloudBackend, GcsBackend, LocalBackend, NamedCloudWorkspace, TerraformDataSource, TerraformStack
@@ -20,6 +20,7 @@ from constructs import Construct
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.site.backend import BackendSpec
 from groundplan.site.resolve import Site
+from groundplan.site.stacks import ENTRIES
 
 #: Write-only arguments and ephemeral variables need Terraform 1.11 (or OpenTofu 1.11).
 REQUIRED_TERRAFORM = ">= 1.11.0"
@@ -31,11 +32,11 @@ CHART = "${path.module}/chart"
 class SiteStack(TerraformStack):
     """A stack of a site: named ``<site>-<kind>``, with its backend and the Google provider."""
 
-    def __init__(self, scope: Construct, site: Site, kind: str, providers: Sequence[str] = ("google",)) -> None:
+    def __init__(self, scope: Construct, site: Site, kind: str) -> None:
         super().__init__(scope, site.stack_name(kind))
         self.site = site
         # Full sources, because OpenTofu takes no short ones (opentofu#2402). The bindings pin the versions.
-        sources = {provider: {"source": f"hashicorp/{provider}"} for provider in providers}
+        sources = {provider: {"source": f"hashicorp/{provider}"} for provider in ENTRIES[kind].providers}
         self.add_override("terraform", {"required_version": REQUIRED_TERRAFORM, "required_providers": sources})
         _backend(self, site.profile.backend, site.stack_name(kind), site.name)
         GoogleProvider(self, "google", project=site.project, region=site.region)
@@ -49,7 +50,7 @@ class ClusterClientStack(SiteStack):
     """
 
     def __init__(self, scope: Construct, site: Site, kind: str) -> None:
-        super().__init__(scope, site, kind, ("google", "helm", "kubernetes"))
+        super().__init__(scope, site, kind)
         # The generated class would bring all of the cluster's structs for these three arguments: 40 ms of every synth.
         cluster = TerraformDataSource(self, "cluster", terraform_resource_type="google_container_cluster")
         for argument, value in (("name", site.cluster.name), ("location", site.region), ("project", site.project)):

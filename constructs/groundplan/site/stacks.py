@@ -1,9 +1,81 @@
-"""The stacks of a site and their order; apart from the Site, so that a review need not load a profile's models."""
+"""The stacks of a site: what each needs, brings and leaves, in their order.
+
+Apart from the Site, so that a review need not load a profile's models. Whoever needs the order, the dependencies or the
+words about a stack reads them here: the cdktf app, the charts, the run-book, the rehearsal, the review.
+"""
 
 from __future__ import annotations
 
-#: The stacks in order of creation; destroy goes the other way.
-STACKS = ("network", "storage", "cluster", "gpu", "platform", "workload")
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class StackEntry:
+    """One Terraform root of a site."""
+
+    name: str
+    """Its kind, such as `gpu`; the stack itself is `<site>-gpu`."""
+    needs: tuple[str, ...] = ()
+    """Stacks that are applied before it. No stack reads another's state: it finds what they made by name."""
+    providers: tuple[str, ...] = ("google",)
+    """Terraform providers that it uses, all of hashicorp's."""
+    chart: bool = False
+    """Whether it brings custom resources, and so carries the pass-through chart in its folder."""
+    changes_with: str = ""
+    """What makes it change on day 2."""
+    destroy: str = ""
+    """What somebody should know who destroys it (Markdown)."""
+    destroy_protected: str = ""
+    """The same, said instead while `cluster.deletion_protection` is on."""
+
+    def destroy_note(self, protected: bool) -> str:
+        """What the run-book says beside it in the order of destruction; empty when there is nothing to say."""
+        return (protected and self.destroy_protected) or self.destroy
+
+
+_IN_CLUSTER = ("google", "helm", "kubernetes")
+
+#: In order of creation; destroy goes the other way.
+REGISTRY = (
+    StackEntry("network", changes_with="addresses"),
+    StackEntry(
+        "storage",
+        needs=("network",),
+        changes_with="data that grows; it outlives clusters",
+        destroy="**the Lustre instance and all its data**; copy what is to stay",
+    ),
+    StackEntry(
+        "cluster",
+        needs=("network",),
+        changes_with="GKE upgrades",
+        destroy_protected="**protected**: set `cluster.deletion_protection: false`, synthesize and apply it first",
+    ),
+    StackEntry("gpu", needs=("cluster",), changes_with="capacity, zone and driver"),
+    StackEntry(
+        "platform",
+        needs=("storage", "gpu"),
+        providers=_IN_CLUSTER,
+        chart=True,
+        changes_with="versions of what runs inside the cluster",
+        destroy="volumes are retained, so no data goes yet",
+    ),
+    StackEntry(
+        "workload",
+        needs=("platform",),
+        providers=_IN_CLUSTER,
+        chart=True,
+        changes_with="every run",
+        destroy="stops the job and removes its pods, which hold the GPU networks",
+    ),
+)
+
+#: Name -> entry, in the same order.
+ENTRIES: Mapping[str, StackEntry] = MappingProxyType({entry.name: entry for entry in REGISTRY})
+
+#: The names in order of creation.
+STACKS = tuple(ENTRIES)
 
 
 def kind_of(stack: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from groundplan.catalog import Catalog
-from groundplan.site.profile import Profile
+from groundplan.storage.spec import Lustre
 
 #: LNet ports: the default, and the one that old GKE nodes and `gke_support_enabled` instances use.
 LUSTRE_PORT = 988
@@ -48,20 +48,19 @@ class LustreValues:
         return f"lustre-rwx-{self.throughput}mbps-per-tib"
 
 
-def lustre_values(profile: Profile, catalog: Catalog) -> LustreValues:
-    """Fill in names, zone and the claim's size."""
-    spec = profile.storage.lustre
+def lustre_values(spec: Lustre, catalog: Catalog, *, site: str, project: str, zone: str) -> LustreValues:
+    """Fill in names, zone and the claim's size. `zone` is the site's."""
     tier = catalog.tiers.get(spec.throughput)
     return LustreValues(
-        project=profile.project,
-        name=spec.name or f"{profile.site}-lustre",
-        zone=spec.zone or profile.zone,
+        project=project,
+        name=spec.name or f"{site}-lustre",
+        zone=spec.zone or zone,
         filesystem=spec.filesystem,
         capacity_gib=spec.capacity_gib,
         claim_gib=min(tier.min, spec.capacity_gib) if tier else spec.capacity_gib,
         throughput=spec.throughput,
         legacy_port=spec.legacy_port,
         claim=spec.claim,
-        volume=f"{profile.site}-{spec.claim}",
+        volume=f"{site}-{spec.claim}",
         mount_path=spec.mount_path,
     )
