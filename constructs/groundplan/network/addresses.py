@@ -12,6 +12,7 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import TYPE_CHECKING
 
 from findings import ProfilePath, Severity
+from groundplan.kernel.ranges import RFC_1918
 
 if TYPE_CHECKING:
     from groundplan.site.resolve import Site
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 #: Addresses of a subnetwork's primary range that Google keeps: network, gateway, second-to-last and broadcast.
 #: Secondary ranges lose none (VPC documentation, "Unusable addresses in IPv4 subnet ranges").
 RESERVED_PER_SUBNETWORK = 4
-
-#: A public range wider than this (its prefix length) admits a good part of the internet.
-WIDEST_PUBLIC = 8
 
 #: Nodes that a new regional cluster starts with, one in each of three zones, before its default pool is removed.
 BOOTSTRAP_NODES = 3
@@ -71,33 +69,6 @@ RESERVED = (
     Reserved(IPv4Network("198.51.100.0/24"), "for documentation (TEST-NET-2)", Severity.WARNING),
     Reserved(IPv4Network("203.0.113.0/24"), "for documentation (TEST-NET-3)", Severity.WARNING),
 )
-
-RFC_1918 = (IPv4Network("10.0.0.0/8"), IPv4Network("172.16.0.0/12"), IPv4Network("192.168.0.0/16"))
-
-#: Every other range that the VPC documentation calls private: RFC 6598, 6890, 5737, 7526, 2544 and class E.
-OTHER_PRIVATE = tuple(
-    IPv4Network(text)
-    for text in (
-        "100.64.0.0/10",
-        "192.0.0.0/24",
-        "192.0.2.0/24",
-        "192.88.99.0/24",
-        "198.18.0.0/15",
-        "198.51.100.0/24",
-        "203.0.113.0/24",
-        "240.0.0.0/4",
-    )
-)
-
-
-def is_private(cidr: IPv4Network) -> bool:
-    """Whether the VPC documentation counts all of `cidr` as private, as GKE then does."""
-    return is_rfc_1918(cidr) or any(cidr.subnet_of(block) for block in OTHER_PRIVATE)
-
-
-def is_rfc_1918(cidr: IPv4Network) -> bool:
-    """Whether all of `cidr` is in 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16."""
-    return any(cidr.subnet_of(block) for block in RFC_1918)
 
 
 def ranges_of(site: Site) -> tuple[Range, ...]:

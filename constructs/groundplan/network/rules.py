@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from findings import Problem, ProfilePath, Severity, dotted, rule
+from groundplan.kernel.ranges import is_private, is_rfc_1918
 from groundplan.network.addresses import (
     RESERVED,
     RESERVED_PER_SUBNETWORK,
     Range,
     fabric_ranges,
     free_block,
-    is_private,
-    is_rfc_1918,
     node_demand,
     overlaps,
     primary_ranges,
