@@ -1,6 +1,6 @@
-"""Container image references: their tag, their digest, and whether they are the same image tomorrow.
+"""Container image references: their parts, and whether what they name can change. The one place that decides it.
 
-Source: the reference grammar of github.com/distribution/reference: ``[registry[:port]/]path[:tag][@algorithm:hex]``.
+Source: the distribution project's grammar (github.com/distribution/reference): `[domain/]path[:tag][@digest]`.
 """
 
 from __future__ import annotations
@@ -8,43 +8,62 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: Words of a tag that say that it moves: whoever publishes the image points it at another one from time to time.
-MOVING_WORDS = frozenset(
-    (
-        *("latest", "nightly", "main", "master", "trunk", "head", "tip", "current", "rolling"),
-        *("dev", "devel", "develop", "development", "edge", "canary", "snapshot", "preview"),
-        *("stable", "unstable", "testing"),
-    )
+#: Words of tags that are moved from build to build: branches, channels and "the newest".
+_MOVING = frozenset({
+    "latest", "nightly", "daily", "weekly", "rolling", "snapshot", "canary", "edge", "unstable", "testing",
+    "master", "main", "dev", "devel", "develop", "development", "trunk", "head", "tip",
+})  # fmt: skip
+
+#: Channels that are moved too, and that some projects append to a fixed version (`1.26.3-stable`).
+_CHANNELS = frozenset({"stable", "release", "current", "next", "beta", "alpha", "rc", "lts", "prod", "staging"})
+
+_WORDS = re.compile(r"[-._]")
+
+#: What fixes a build beside a branch's name: a day, or a commit with a digit and a letter in it.
+_BUILD = re.compile(
+    r"(?<![0-9])20[0-9]{2}[-.]?[01][0-9][-.]?[0-3][0-9]|"
+    r"(?<![0-9a-z])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}(?![0-9a-z])"
 )
 
-_REFERENCE = re.compile(
-    r"(?P<name>[^@]*?)(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(?P<digest>[a-z0-9+._-]+:[0-9a-fA-F]{32,}))?"
-)
+_NUMBER = re.compile(r"[0-9]+\.[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class ImageReference:
-    """An image as a pod names it. `tag` and `digest` are empty when they are not written."""
+    """``registry:5000/team/app:v1@sha256:...``; `tag` and `digest` are empty when they are not given."""
 
-    name: str
-    tag: str
-    digest: str
-
-    @property
-    def moves(self) -> bool:
-        """Whether another image may stand under this reference tomorrow: no digest, and no tag or a moving one."""
-        return not self.digest and (not self.tag or bool(MOVING_WORDS & set(re.split(r"[-._]", self.tag.lower()))))
+    repository: str
+    tag: str = ""
+    digest: str = ""
 
     @property
-    def how(self) -> str:
-        """``no tag``, ``tag latest``: what of it is written, for a message."""
+    def floats(self) -> bool:
+        """Whether it may name another image tomorrow: no digest, and no tag or a tag that is moved."""
+        if self.digest:
+            return False
+        tag = self.tag.lower()
+        words = set(_WORDS.split(tag))
+        if not tag or tag in _MOVING | _CHANNELS:
+            return True
+        if words & _MOVING:
+            return not _BUILD.search(tag)
+        return bool(words & _CHANNELS) and not (_NUMBER.search(tag) or _BUILD.search(tag))
+
+    @property
+    def why(self) -> str:
+        """``no tag`` or ``tag latest``: what is wrong with one that floats."""
         return f"tag {self.tag}" if self.tag else "no tag"
 
 
-def parse_image(reference: str) -> ImageReference:
-    """``registry:5000/team/nemo-rl:v0.7.0@sha256:...`` in parts. A colon before the last slash is a registry's port."""
-    head, slash, last = reference.strip().rpartition("/")
-    match = _REFERENCE.fullmatch(last)
-    if not match:  # no reference at all: nothing of it is fixed
-        return ImageReference(reference, "", "")
-    return ImageReference(f"{head}{slash}{match['name']}", match["tag"] or "", match["digest"] or "")
+def parse_image(text: str) -> ImageReference:
+    """The parts of an image reference; the port of a registry is no tag."""
+    name, _, after = text.strip().partition("@")
+    digest = after if ":" in after else ""
+    path, slash, last = name.rpartition("/")
+    last, _, tag = last.partition(":")
+    return ImageReference(f"{path}{slash}{last}", tag, digest)
+
+
+def floats(text: str) -> bool:
+    """Whether the image that `text` names may be another one tomorrow."""
+    return parse_image(text).floats

@@ -1,11 +1,19 @@
-"""Which IP ranges are private, and which admit the internet: for profiles, differences and plans alike."""
+"""Address ranges: which are private, and which admit the internet. The one place that decides it.
+
+Rules of profiles and of plans both ask here, so that `check`, `diff` and `review` say the same of one range.
+"""
 
 from __future__ import annotations
 
-import ipaddress
-from ipaddress import IPv4Network, IPv6Network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 
-Network = IPv4Network | IPv6Network
+IPNetwork = IPv4Network | IPv6Network
+
+#: A public IPv4 range wider than this (its prefix length) admits a good part of the internet.
+WIDEST_PUBLIC = 8
+
+#: The same for IPv6: registries give a provider no block wider than this, and most get a /32 (RFC 6177; RIPE-738).
+WIDEST_PUBLIC_V6 = 16
 
 RFC_1918 = (IPv4Network("10.0.0.0/8"), IPv4Network("172.16.0.0/12"), IPv4Network("192.168.0.0/16"))
 
@@ -24,26 +32,16 @@ OTHER_PRIVATE = tuple(
     )
 )
 
-#: Prefix lengths below which a public range admits a good part of the internet, so that two halves of the internet do
-#: not pass as two ranges.
-WIDEST_PUBLIC = 8
-WIDEST_PUBLIC_V6 = 16
-
-#: RFC 4193 and 4291: unique local and link-local addresses, which no router of the internet carries.
-_LOCAL_V6 = (IPv6Network("fc00::/7"), IPv6Network("fe80::/10"))
+#: IPv6 that is routed on no internet: unique local (RFC 4193) and link-local (RFC 4291).
+PRIVATE_V6 = (IPv6Network("fc00::/7"), IPv6Network("fe80::/10"))
 
 
-def parse_range(text: object) -> Network | None:
-    """A CIDR range, host bits forgiven; None when it is none, or not known yet."""
+def network_of(text: object) -> IPNetwork | None:
+    """A CIDR range, host bits or not; None when `text` is none, or an expression that is not known yet."""
     try:
-        return ipaddress.ip_network(str(text), strict=False)
+        return ip_network(str(text).strip(), strict=False)
     except ValueError:
         return None
-
-
-def is_private(cidr: IPv4Network) -> bool:
-    """Whether the VPC documentation counts all of `cidr` as private, as GKE then does."""
-    return is_rfc_1918(cidr) or any(cidr.subnet_of(block) for block in OTHER_PRIVATE)
 
 
 def is_rfc_1918(cidr: IPv4Network) -> bool:
@@ -51,9 +49,20 @@ def is_rfc_1918(cidr: IPv4Network) -> bool:
     return any(cidr.subnet_of(block) for block in RFC_1918)
 
 
-def admits_internet(source: object) -> bool:
-    """Whether a range, or its text, admits the whole internet or a good part of it; False for what is no range."""
-    found = source if isinstance(source, Network) else parse_range(source)
-    if isinstance(found, IPv6Network):
-        return found.prefixlen < WIDEST_PUBLIC_V6 and not any(found.subnet_of(block) for block in _LOCAL_V6)
-    return found is not None and found.prefixlen < WIDEST_PUBLIC and not is_private(found)
+def is_private(cidr: IPNetwork) -> bool:
+    """Whether the VPC documentation counts all of `cidr` as private, as GKE then does; unique local for IPv6."""
+    if isinstance(cidr, IPv6Network):
+        return any(cidr.subnet_of(block) for block in PRIVATE_V6)
+    return is_rfc_1918(cidr) or any(cidr.subnet_of(block) for block in OTHER_PRIVATE)
+
+
+def admits_internet(cidr: IPNetwork | str | None) -> bool:
+    """Whether a source range admits the whole internet, or a good part of it: IPv4 /0 to /7, IPv6 /0 to /15.
+
+    Less than the whole is enough, so that two halves of the internet do not pass as two ranges. What is no range
+    (None, an expression) admits nobody that is known.
+    """
+    found = network_of(cidr) if isinstance(cidr, str) else cidr
+    if found is None or is_private(found):
+        return False
+    return found.prefixlen < (WIDEST_PUBLIC if found.version == 4 else WIDEST_PUBLIC_V6)

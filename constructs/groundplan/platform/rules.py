@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from findings import Problem, Severity, rule
-from groundplan.kernel.images import parse_image
+from groundplan.kernel.images import floats
 from groundplan.site.resolve import Site
 
 #: Namespaces that Kubernetes and GKE make and keep for themselves.
@@ -169,7 +169,7 @@ def gib_image_floating(site: Site) -> Iterator[Problem]:
     Mend: a tag of a release, or a digest.
     """
     image = site.profile.platform.gib.image
-    if image is not None and parse_image(image).moves:
+    if image is not None and floats(image):
         yield Problem(
             ("platform", "gib", "image"),
             f"`platform.gib.image` {image} is a moving image ({parse_image(image).how}), without a fixed tag",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from findings import Severity
-from groundplan.kernel.ranges import Network, admits_internet, parse_range
+from groundplan.kernel.ranges import IPNetwork, admits_internet, network_of
 from groundplan.review import values
 from groundplan.review.judgement import Breach, Category, plan_rule
 from groundplan.review.model import Resource, Resources
@@ -17,14 +17,14 @@ from groundplan.review.model import Resource, Resources
 _WITH_PORTS = frozenset({"tcp", "udp", "sctp", "6", "17", "132"})
 
 
-def own_ranges(resources: Resources) -> list[Network]:
+def own_ranges(resources: Resources) -> list[IPNetwork]:
     """The ranges that the plans themselves make: nodes, pods, services, fabric, private service access."""
     texts = [each.text("ip_cidr_range") for each in resources.of("google_compute_subnetwork")]
     for each in resources.of("google_compute_subnetwork"):
         texts += [values.text(block, "ip_cidr_range") for block in each.blocks("secondary_ip_range")]
     for each in resources.of("google_compute_global_address"):
         texts.append(f"{each.text('address')}/{each.text('prefix_length')}")
-    return [found for found in map(parse_range, texts) if found]
+    return [found for found in map(network_of, texts) if found]
 
 
 def _ingress(resources: Resources) -> Iterator[tuple[Resource, list[str], bool]]:
@@ -115,8 +115,8 @@ def _all_ports(text: str) -> bool:
     return bool(dash) and first in ("0", "1") and last == "65535"
 
 
-def _within(source: str, own: list[Network]) -> bool:
-    found = parse_range(source)
+def _within(source: str, own: list[IPNetwork]) -> bool:
+    found = network_of(source)
     return found is not None and any(
         found.version == each.version and found.subnet_of(each)  # type: ignore[arg-type]
         for each in own

@@ -47,11 +47,12 @@ def job_image(site: Site) -> Iterator[Problem]:
         return
     release = site.profile.workload.release or site.catalog.default_release
     reference = parse_image(image)
-    if reference.moves:
+    if reference.floats:
         severity = Severity.ERROR if site.profile.environment == "prod" else Severity.WARNING
-        message = f"workload.image: `{image}` is a moving image ({reference.how})"
+        message = f"workload.image: `{image}` is a moving image ({reference.why})"
         yield Problem(path, message, "name a release's tag or a digest", severity)
-    found = _RELEASE_TAG.search(reference.tag)
+    tag = "" if reference.digest else reference.tag
+    found = _RELEASE_TAG.search(tag)
     if found and found.group(0) != release:
         message = (
             f"workload.image: tag {reference.tag} is not NeMo RL {release}, whose Ray and configuration keys are used"
