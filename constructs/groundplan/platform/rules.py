@@ -172,7 +172,7 @@ def gib_image_floating(site: Site) -> Iterator[Problem]:
     if image is not None and floats(image):
         yield Problem(
             ("platform", "gib", "image"),
-            f"`platform.gib.image` {image} is a moving image ({parse_image(image).how}), without a fixed tag",
+            f"`platform.gib.image` {image} has no fixed tag",
             "add a release's tag or a digest",
             None if site.profile.environment == "prod" else Severity.WARNING,
         )

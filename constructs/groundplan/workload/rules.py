@@ -54,9 +54,7 @@ def job_image(site: Site) -> Iterator[Problem]:
     tag = "" if reference.digest else reference.tag
     found = _RELEASE_TAG.search(tag)
     if found and found.group(0) != release:
-        message = (
-            f"workload.image: tag {reference.tag} is not NeMo RL {release}, whose Ray and configuration keys are used"
-        )
+        message = f"workload.image: tag {tag} is not NeMo RL {release}, whose Ray and configuration keys are used"
         yield Problem(path, message, f"set `workload.release: {found.group(0)}`, or use an image of {release}")
 
 
