@@ -36,6 +36,7 @@ PLACED = {
     "groundplan.__main__": "commands",
     "groundplan.cli": "commands",
     "groundplan.site.check": "check",
+    "groundplan.network.site_ranges": "rules",  # of all parts together
     "groundplan.site.fleet": "rules",
 }
 
@@ -97,7 +98,7 @@ def floor_name(module: str) -> str:
         name = rest[-1] if rest else "spec"
         if name == "stack" or name.endswith("rules"):
             return "rules"
-        return name if name in ("spec", "constructs") else "values"
+        return "constructs" if name.endswith("constructs") else "spec" if name == "spec" else "values"
     if folder == "site":
         return "rules" if rest[:1] == ["rules"] else "site"
     return {"nemo_rl": "values", "on_plans": "emit"}.get(folder, folder)

@@ -11,7 +11,8 @@ from cdktf_cdktf_provider_google.service_account_iam_member import ServiceAccoun
 from cdktf_cdktf_provider_google.storage_bucket_iam_member import StorageBucketIamMember
 from constructs import Construct
 
-from groundplan.cluster.values import NODE_ROLES, NODE_SCOPES, account_email
+from groundplan.cluster.values import NODE_ROLES, account_email
+from groundplan.kernel.gke import NODE_SCOPES
 from groundplan.site.resolve import Site
 from groundplan.site.stack import SiteStack
 

@@ -7,13 +7,9 @@ from collections.abc import Iterator
 
 from findings import Problem, ProfilePath, Severity, rule
 from groundplan.catalog import shipped
-from groundplan.gpu.values import GPU_TAINT, PoolValues
+from groundplan.gpu.values import PoolValues
+from groundplan.kernel.gke import GPU_TAINT, JUMBO_MTU, ROCE_PROFILE, region_of
 from groundplan.site.resolve import Site
-
-#: Suffix of the profile whose NICs A3 Ultra and A4 have; bare metal and Falcon (H4D) have their own.
-_ROCE = "-vpc-roce"
-
-_ROCE_MTU = 8896
 
 
 def pool_path(pool: PoolValues, *keys: str) -> ProfilePath:
@@ -164,7 +160,7 @@ def zone_region(site: Site) -> Iterator[Problem]:
 
     Mend: leave `region` out: it follows from the zone.
     """
-    region = site.profile.zone.rpartition("-")[0]
+    region = region_of(site.profile.zone)
     if site.region != region:
         yield Problem(
             ("region",),
@@ -189,7 +185,7 @@ def pool_zone_region(site: Site) -> Iterator[Problem]:
 
 
 def _in_other_region(site: Site, pool: PoolValues) -> bool:
-    return pool.spec.zone is not None and pool.zone.rpartition("-")[0] != site.region
+    return pool.spec.zone is not None and region_of(pool.zone) != site.region
 
 
 @rule("roce-zone")
@@ -242,13 +238,13 @@ def roce_profile(site: Site) -> Iterator[Problem]:
         yield Problem(
             ("gpu", "rdma", "existing", "network"),
             "`gpu.rdma.existing.network` default is the project's auto-mode network, which has no RoCE profile",
-            f"name a network with the profile <zone>{_ROCE}, or leave `existing` out",
+            f"name a network with the profile <zone>{ROCE_PROFILE}, or leave `existing` out",
         )
-    if not profile.endswith(_ROCE):
+    if not profile.endswith(ROCE_PROFILE):
         yield Problem(
             ("gpu", "rdma", "network_profile"),
-            f"`gpu.rdma.network_profile` {profile} is no <zone>{_ROCE} profile",
-            f"leave it out (then it is {site.zone}{_ROCE})",
+            f"`gpu.rdma.network_profile` {profile} is no <zone>{ROCE_PROFILE} profile",
+            f"leave it out (then it is {site.zone}{ROCE_PROFILE})",
         )
 
 
@@ -262,10 +258,10 @@ def roce_mtu(site: Site) -> Iterator[Problem]:
 
     Mend: leave `mtu` out.
     """
-    if not site.fabric.rdma_exists and site.fabric.rdma_mtu != _ROCE_MTU:
+    if not site.fabric.rdma_exists and site.fabric.rdma_mtu != JUMBO_MTU:
         yield Problem(
             ("gpu", "rdma", "mtu"),
-            f"`gpu.rdma.mtu` {site.fabric.rdma_mtu} is not {_ROCE_MTU}, the MTU of RoCE networks",
+            f"`gpu.rdma.mtu` {site.fabric.rdma_mtu} is not {JUMBO_MTU}, the MTU of RoCE networks",
             "leave it out",
         )
 
@@ -336,7 +332,7 @@ def zone_apart(site: Site) -> Iterator[Problem]:
     for pool in site.pools:
         if pool.index in refused:
             continue
-        if pool.zone != site.zone and pool.zone.rpartition("-")[0] == site.region:
+        if pool.zone != site.zone and region_of(pool.zone) == site.region:
             yield Problem(
                 pool_path(pool, "zone"),
                 f"GPU pool {pool.name} stands in {pool.zone}, the CPU pool{lustre} in {site.zone}",

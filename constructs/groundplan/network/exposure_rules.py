@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from findings import Problem, Severity, rule
 from groundplan.kernel.ranges import admits_internet
-from groundplan.network.addresses import ranges_of
+from groundplan.network.site_ranges import ranges_of
 from groundplan.network.spec import FirewallPorts, FirewallRule
 from groundplan.site.resolve import Site
 
