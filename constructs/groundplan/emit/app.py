@@ -9,18 +9,24 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from fast_bindings import loader as bindings
-from findings import Finding, UserError
+from findings import Finding, ProfileError, UserError
 from groundplan.emit.artefacts import artefacts
 from groundplan.site.check import checked_site
 from groundplan.site.resolve import Site
 from groundplan.site.stacks import STACKS
+
+if TYPE_CHECKING:  # cdktf is loaded by who synthesizes
+    from cdktf import App
+
+    from groundplan.site.stack import SiteStack
 
 #: An unresolved cdktf token that leaked into a string would reach Terraform as nonsense.
 _LEAKED_TOKEN = re.compile(r"TfToken\[|\$\{TFTOKEN|Token\[TOKEN\.")
@@ -59,48 +65,92 @@ def synthesize(profile: Path, out: Path, *, strict: bool = False) -> Output:
     Raises ProfileError when a rule refuses the profile (or warns, under `strict`), UserError when `out` cannot be
     written; either way nothing in `out` has changed.
     """
+    return add_site(out, profile, strict=strict).synth()
+
+
+def add_site(out: Path, profile: Path, *, strict: bool = False) -> SiteProgram:
+    """The stacks of a profile in a cdktf app that writes to `out`, for programs that add resources of their own.
+
+    Raises ProfileError when a rule refuses the profile (or warns, under `strict`), UserError when `out` cannot be
+    written.
+    """
     site, warnings = checked_site(profile)
     if strict and warnings:
-        from findings import ProfileError
-
         raise ProfileError(warnings)
-    return write_site(site, out, warnings)
+    return SiteProgram(site, out, warnings)
 
 
 def write_site(site: Site, out: Path, warnings: list[Finding] | None = None) -> Output:
     """Write the six stacks and the artefacts of a checked site."""
-    out = Path(os.path.abspath(out))  # noqa: PTH100  (resolve() would follow the user's symlinks)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".groundplan-", dir=out))
-    except OSError as error:
-        raise UserError(f"cannot write to {out}: {error.strerror}") from None
-    try:
-        _synthesize_stacks(site, scratch)
-        for name, text in artefacts(site).items():
-            path = scratch / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, "utf-8", newline="\n")
-        stacks = tuple(_inspect(site.stack_name(kind), scratch, out) for kind in STACKS)
-        _move_into_place(scratch, out)
-    except OSError as error:
-        raise UserError(f"cannot write to {out}: {error.strerror}") from None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return Output(site, out, stacks, warnings or [])
+    return SiteProgram(site, out, warnings).synth()
 
 
-def _synthesize_stacks(site: Site, folder: Path) -> None:
-    bindings.load()
-    from groundplan.emit.stacks import add_stacks, build_app
+class SiteProgram:
+    """A site's stacks in a cdktf app, open for resources of the caller's own until :meth:`synth`.
 
-    try:
-        app = build_app(folder)
-        add_stacks(app, site)
-        app.synth()
-    except RuntimeError as error:  # what jsii raises for anything that goes wrong on the Node side
-        reason = str(error).partition("\n")[0]
-        raise UserError(f"cdktf could not synthesize: {reason}; please report it with your profile") from error
+    Raises UserError when `out` cannot be written.
+    """
+
+    def __init__(self, site: Site, out: Path, warnings: list[Finding] | None = None) -> None:
+        self.site = site
+        self.folder = Path(os.path.abspath(out))  # noqa: PTH100  (resolve() would follow the user's symlinks)
+        self.warnings = warnings or []
+        """What the rules said of the profile without refusing it."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            scratch = tempfile.TemporaryDirectory(prefix=".groundplan-", dir=self.folder, ignore_cleanup_errors=True)
+        except OSError as error:
+            raise UserError(f"cannot write to {out}: {error.strerror}") from None
+        self._scratch = scratch
+        bindings.load()
+        from groundplan.emit.stacks import add_stacks, build_app  # cdktf: a second, and only for who synthesizes
+
+        try:
+            self.app: App = build_app(Path(scratch.name))
+            """The cdktf app; stacks of your own may be added to it."""
+            self.stacks: Mapping[str, SiteStack] = MappingProxyType(add_stacks(self.app, site))
+            """Name (`network`, `storage`, ...) -> stack."""
+        except RuntimeError as error:
+            scratch.cleanup()
+            raise _cdktf_failed(error) from error
+        except BaseException:
+            scratch.cleanup()
+            raise
+
+    def synth(self) -> Output:
+        """Write everything that ``groundplan synth`` writes, and what was added; once.
+
+        Raises UserError on a leaked token, on what cdktf refuses, and when the folder cannot be written; nothing of
+        the old output has changed then.
+        """
+        scratch = Path(self._scratch.name)
+        try:
+            self.app.synth()
+            for name, text in artefacts(self.site).items():
+                path = scratch / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, "utf-8", newline="\n")
+            stacks = tuple(_inspect(name, scratch, self.folder) for name in self._names(scratch))
+            _move_into_place(scratch, self.folder)
+        except RuntimeError as error:
+            raise _cdktf_failed(error) from error
+        except OSError as error:
+            raise UserError(f"cannot write to {self.folder}: {error.strerror}") from None
+        finally:
+            self._scratch.cleanup()
+        return Output(self.site, self.folder, stacks, self.warnings)
+
+    def _names(self, scratch: Path) -> list[str]:
+        """The site's stacks in their order, then those that the caller added."""
+        own = [self.site.stack_name(kind) for kind in STACKS]
+        written = json.loads((scratch / MANIFEST).read_text("utf-8"))["stacks"]
+        return own + sorted(set(written) - set(own))
+
+
+def _cdktf_failed(error: RuntimeError) -> UserError:
+    """What jsii raises for anything that goes wrong on the Node side, in one line."""
+    reason = str(error).partition("\n")[0]
+    return UserError(f"cdktf could not synthesize: {reason}; please report it with your profile")
 
 
 def _inspect(name: str, scratch: Path, out: Path) -> StackOutput:

@@ -24,6 +24,7 @@ from groundplan.gpu.fabric_constructs import (
 )
 from groundplan.gpu.spec import Capacity
 from groundplan.gpu.values import DYNAMIC
+from groundplan.kernel.constructs import Part
 from groundplan.kernel.fields import ClusterName, Count, PositiveCount, Zone
 from groundplan.kernel.gke import GPU_TAINT, NODE_SCOPES, RESERVATION_KEY
 from groundplan.kernel.props import PROPS
@@ -126,11 +127,11 @@ class GpuNodePoolProps:
         return self
 
 
-class GpuNodePool(Construct):
+class GpuNodePool(Part):
     """The pool, and a `terraform_data` that makes a change of its shape the replacement that it is."""
 
     def __init__(self, scope: Construct, id_: str, props: GpuNodePoolProps) -> None:
-        super().__init__(scope, f"{id_}-construct")
+        super().__init__(scope, id_)
         shape = f"shape-{props.name}"
         # The provider plans a new machine type in place, and the apply "succeeds" without touching a node
         # (terraform-provider-google#23502). A plain override, because cdktf's DataResource starts `terraform version`

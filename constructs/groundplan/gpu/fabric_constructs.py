@@ -16,6 +16,7 @@ from constructs import Construct
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
+from groundplan.kernel.constructs import Part
 from groundplan.kernel.fields import Cidr, ResourceName, Zone
 from groundplan.kernel.gke import JUMBO_MTU, ROCE_PROFILE
 from groundplan.kernel.props import PROPS
@@ -64,11 +65,11 @@ class GvnicNetworkProps:
     """Description of the network."""
 
 
-class GvnicNetwork(Construct):
+class GvnicNetwork(Part):
     """A VPC with one subnetwork, in which the nodes admit one another."""
 
     def __init__(self, scope: Construct, id_: str, props: GvnicNetworkProps) -> None:
-        super().__init__(scope, f"{id_}-construct")
+        super().__init__(scope, id_)
         self.network = ComputeNetwork(
             scope,
             id_,
@@ -138,11 +139,11 @@ class RoceFabricProps:
         return self
 
 
-class RoceFabric(Construct):
+class RoceFabric(Part):
     """The RoCE VPC and its subnetworks. No firewall rule: its network profile refuses them."""
 
     def __init__(self, scope: Construct, id_: str, props: RoceFabricProps) -> None:
-        super().__init__(scope, f"{id_}-construct")
+        super().__init__(scope, id_)
         names = props.subnetworks or tuple(f"{props.network}-sub-{n}" for n in range(len(props.cidrs)))
         profile = props.network_profile or props.zone + ROCE_PROFILE
         self.network = ComputeNetwork(

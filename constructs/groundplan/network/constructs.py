@@ -29,6 +29,7 @@ from constructs import Construct
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from groundplan.kernel.constructs import Part
 from groundplan.kernel.fields import Address, Cidr, ResourceName
 from groundplan.kernel.gke import JUMBO_MTU
 from groundplan.kernel.props import PROPS
@@ -73,11 +74,11 @@ class PrimaryNetworkProps:
     """What must be there first, such as the project's services."""
 
 
-class PrimaryNetwork(Construct):
+class PrimaryNetwork(Part):
     """A VPC-native network: nodes, pods and services, NAT for the way out."""
 
     def __init__(self, scope: Construct, id_: str, props: PrimaryNetworkProps) -> None:
-        super().__init__(scope, f"{id_}-construct")
+        super().__init__(scope, id_)
         self.network = ComputeNetwork(
             scope,
             id_,
@@ -167,11 +168,11 @@ class PrivateServiceAccessProps:
     """What must be there first, such as the project's services."""
 
 
-class PrivateServiceAccess(Construct):
+class PrivateServiceAccess(Part):
     """The range and the connection."""
 
     def __init__(self, scope: Construct, id_: str, props: PrivateServiceAccessProps) -> None:
-        super().__init__(scope, f"{id_}-construct")
+        super().__init__(scope, id_)
         self.address = ComputeGlobalAddress(
             scope,
             f"{id_}-access",
@@ -232,11 +233,11 @@ class IngressRuleProps:
         )
 
 
-class IngressRule(Construct):
+class IngressRule(Part):
     """A firewall rule that admits named ranges to named ports."""
 
     def __init__(self, scope: Construct, id_: str, props: IngressRuleProps) -> None:
-        super().__init__(scope, f"{id_}-construct")
+        super().__init__(scope, id_)
         self.firewall = ComputeFirewall(
             scope,
             id_,

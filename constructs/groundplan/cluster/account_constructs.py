@@ -1,0 +1,110 @@
+"""The service accounts of a cluster's nodes and of its workloads, for any cdktf program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cdktf import ITerraformDependable
+from cdktf_cdktf_provider_google.project_iam_member import ProjectIamMember
+from cdktf_cdktf_provider_google.service_account import ServiceAccount
+from cdktf_cdktf_provider_google.service_account_iam_member import ServiceAccountIamMember
+from constructs import Construct
+
+from groundplan.cluster.values import NODE_ROLES, account_email
+from groundplan.kernel.constructs import Part
+from groundplan.kernel.props import ACCOUNT_ID, KUBERNETES_NAME, require_pattern, require_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeAccountProps:
+    """The account that nodes run as."""
+
+    account_id: str
+    """Id, 6 to 30 characters: the part of the address before the @."""
+    project: str
+    """Project it stands in, and on which it gets its roles."""
+    display_name: str | None = None
+    """Name for people. Default: none."""
+    roles: tuple[str, ...] = NODE_ROLES
+    """Roles on the project. Default: write logs and metrics, read images; nothing else."""
+
+    def __post_init__(self) -> None:
+        require_pattern(self, "account_id", ACCOUNT_ID)
+        require_text(self, "project")
+
+
+class NodeAccount(Part):
+    """An account and its roles: ``google_service_account.<id>``, ``google_project_iam_member.<id>-<role>``."""
+
+    def __init__(self, scope: Construct, id_: str, props: NodeAccountProps) -> None:
+        super().__init__(scope, id_)
+        self.email = account_email(props.account_id, props.project)
+        """Its address, known before it exists."""
+        self.account = ServiceAccount(
+            scope, id_, account_id=props.account_id, project=props.project, display_name=props.display_name
+        )
+        """The cdktf resource."""
+        member = self.account.member
+        self.roles = [
+            ProjectIamMember(
+                scope,
+                f"{id_}-{role.rpartition('/')[2].replace('.', '-')}",
+                project=props.project,
+                role=role,
+                member=member,
+            )
+            for role in props.roles
+        ]
+        """The cdktf resources of its roles; nodes should wait for them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkloadAccountProps:
+    """The account that pods act as, through Workload Identity."""
+
+    account_id: str
+    """Id, 6 to 30 characters: the part of the address before the @."""
+    project: str
+    """Project it stands in."""
+    workload_pool: str
+    """Workload Identity pool of the cluster: ``P.svc.id.goog``."""
+    namespace: str
+    """Namespace of the pods."""
+    service_account: str
+    """Kubernetes service account of the pods."""
+    display_name: str | None = None
+    """Name for people. Default: none."""
+
+    def __post_init__(self) -> None:
+        require_pattern(self, "account_id", ACCOUNT_ID)
+        require_text(self, "project", "workload_pool")
+        require_pattern(self, "namespace", KUBERNETES_NAME)
+        require_pattern(self, "service_account", KUBERNETES_NAME)
+
+
+class WorkloadAccount(Part):
+    """An account and who may act as it: ``google_service_account.<id>``,
+    ``google_service_account_iam_member.<id>-identity``.
+
+    `cluster` makes the pool of identities, which exists once the project's first cluster with Workload Identity does.
+    """
+
+    def __init__(
+        self, scope: Construct, id_: str, props: WorkloadAccountProps, *, cluster: ITerraformDependable | None = None
+    ) -> None:
+        super().__init__(scope, id_)
+        self.email = account_email(props.account_id, props.project)
+        """Its address, known before it exists."""
+        self.account = ServiceAccount(
+            scope, id_, account_id=props.account_id, project=props.project, display_name=props.display_name
+        )
+        """The cdktf resource."""
+        self.identity = ServiceAccountIamMember(
+            scope,
+            f"{id_}-identity",
+            service_account_id=self.account.name,
+            role="roles/iam.workloadIdentityUser",
+            member=f"serviceAccount:{props.workload_pool}[{props.namespace}/{props.service_account}]",
+            depends_on=[cluster] if cluster is not None else None,
+        )
+        """The cdktf resource of who may act as it."""

@@ -1,0 +1,342 @@
+"""A private GKE cluster and its pool of CPU nodes, for any cdktf program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cdktf import ITerraformDependable, TerraformResourceLifecycle
+from cdktf_cdktf_provider_google import container_cluster as gke
+from cdktf_cdktf_provider_google import container_node_pool as pool
+from constructs import Construct
+
+from groundplan.cluster.spec import ControlPlane, Maintenance
+from groundplan.kernel.constructs import Part
+from groundplan.kernel.gke import NODE_SCOPES
+from groundplan.kernel.props import (
+    CLUSTER_NAME,
+    ZONE,
+    refuse,
+    require_number,
+    require_one_of,
+    require_pattern,
+    require_text,
+)
+
+#: Metrics packages: those of GKE and the GPUs' (DCGM).
+MONITORED = [
+    "SYSTEM_COMPONENTS",
+    "STORAGE",
+    "POD",
+    "DEPLOYMENT",
+    "STATEFULSET",
+    "DAEMONSET",
+    "HPA",
+    "CADVISOR",
+    "KUBELET",
+    "DCGM",
+    "JOBSET",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateClusterProps:
+    """A regional GKE cluster with private nodes, ready for multi-networking, Lustre and Workload Identity."""
+
+    name: str
+    """Name of the cluster, at most 40 characters."""
+    project: str
+    """Project it stands in."""
+    location: str
+    """Region, such as us-central1."""
+    network: str
+    """VPC: ``projects/P/global/networks/N``. Another form shows as a diff for ever."""
+    subnetwork: str
+    """Subnetwork of the nodes: ``projects/P/regions/R/subnetworks/N``."""
+    nodes_account: str
+    """E-mail address of the nodes' service account."""
+    pods_range: str = "pods"
+    """Name of the subnetwork's secondary range for pods. Default: pods."""
+    services_range: str = "services"
+    """Name of the subnetwork's secondary range for services. Default: services."""
+    workload_pool: str | None = None
+    """Workload Identity pool. Default: ``<project>.svc.id.goog``."""
+    deletion_protection: bool = True
+    """Terraform refuses to destroy the cluster. Default: yes."""
+    release_channel: str = "REGULAR"
+    """RAPID, REGULAR, STABLE or EXTENDED. Default: REGULAR."""
+    version: str | None = None
+    """Least version of the control plane. Default: the channel's."""
+    max_pods_per_node: int = 110
+    """Default of pools that do not say, 8 to 256. Default: 110."""
+    control_plane: ControlPlane = field(default_factory=ControlPlane)
+    """How the API is reached. Default: the DNS endpoint alone."""
+    maintenance: Maintenance = field(default_factory=Maintenance)
+    """Window and exclusions. Default: weekends, 02:00 to 08:00 UTC."""
+    gcs_fuse: bool = True
+    """Cloud Storage FUSE driver. Default: yes. (Lustre's and the persistent disks' are always on.)"""
+    legacy_lustre_port: bool = False
+    """Port 6988 for Lustre, as the instance has it. Default: no."""
+    description: str | None = None
+    """Free text. Default: none."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels. Default: none."""
+
+    def __post_init__(self) -> None:
+        require_pattern(self, "name", CLUSTER_NAME)
+        require_text(self, "project", "location", "network", "subnetwork", "nodes_account")
+        require_text(self, "pods_range", "services_range")
+        require_one_of(self, "release_channel", ("RAPID", "REGULAR", "STABLE", "EXTENDED"))
+        require_number(self, "max_pods_per_node", 8, 256)
+
+    @property
+    def identity_pool(self) -> str:
+        """The Workload Identity pool, its default filled in."""
+        return self.workload_pool or f"{self.project}.svc.id.goog"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExistingCluster:
+    """A cluster that is there already, by what others refer to it with."""
+
+    name: str
+    """Name of the cluster."""
+    project: str
+    """Its project."""
+    location: str
+    """Its region."""
+
+
+class PrivateCluster(Part):
+    """A private GKE cluster: ``google_container_cluster.<id>``.
+
+    `depends_on` is what must be there first, such as the roles of the nodes' account.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: PrivateClusterProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
+        super().__init__(scope, id_)
+        self.props = props
+        control_plane = props.control_plane
+        self.cluster = gke.ContainerCluster(
+            scope,
+            id_,
+            name=props.name,
+            project=props.project,
+            location=props.location,
+            description=props.description,
+            deletion_protection=props.deletion_protection,
+            resource_labels=dict(props.labels) or None,
+            release_channel=gke.ContainerClusterReleaseChannel(channel=props.release_channel),
+            min_master_version=props.version,
+            network=props.network,
+            subnetwork=props.subnetwork,
+            networking_mode="VPC_NATIVE",
+            datapath_provider="ADVANCED_DATAPATH",
+            enable_multi_networking=True,
+            ip_allocation_policy=gke.ContainerClusterIpAllocationPolicy(
+                cluster_secondary_range_name=props.pods_range,
+                services_secondary_range_name=props.services_range,
+                stack_type="IPV4",
+            ),
+            default_max_pods_per_node=props.max_pods_per_node,
+            private_cluster_config=_private(control_plane),
+            control_plane_endpoints_config=_endpoints(control_plane),
+            master_authorized_networks_config=_authorized_networks(control_plane),
+            workload_identity_config=gke.ContainerClusterWorkloadIdentityConfig(workload_pool=props.identity_pool),
+            enable_shielded_nodes=True,
+            enable_legacy_abac=False,
+            master_auth=gke.ContainerClusterMasterAuth(
+                client_certificate_config=gke.ContainerClusterMasterAuthClientCertificateConfig(
+                    issue_client_certificate=False
+                )
+            ),
+            addons_config=_addons(props),
+            maintenance_policy=_maintenance(props.maintenance),
+            logging_config=gke.ContainerClusterLoggingConfig(enable_components=["SYSTEM_COMPONENTS", "WORKLOADS"]),
+            monitoring_config=gke.ContainerClusterMonitoringConfig(
+                enable_components=MONITORED,
+                managed_prometheus=gke.ContainerClusterMonitoringConfigManagedPrometheus(enabled=True),
+            ),
+            # The pool that GKE insists on making is removed at once; until then it must not use the default account.
+            remove_default_node_pool=True,
+            initial_node_count=1,
+            node_config=gke.ContainerClusterNodeConfig(
+                service_account=props.nodes_account,
+                oauth_scopes=NODE_SCOPES,
+                shielded_instance_config=gke.ContainerClusterNodeConfigShieldedInstanceConfig(
+                    enable_secure_boot=True, enable_integrity_monitoring=True
+                ),
+                workload_metadata_config=gke.ContainerClusterNodeConfigWorkloadMetadataConfig(mode="GKE_METADATA"),
+            ),
+            lifecycle=TerraformResourceLifecycle(ignore_changes=["node_config"]),
+            timeouts=gke.ContainerClusterTimeouts(create="90m", update="120m", delete="90m"),
+            depends_on=list(depends_on),
+        )
+        """The cdktf resource."""
+
+    @staticmethod
+    def existing(*, name: str, project: str, location: str) -> ExistingCluster:
+        """A cluster that is there already; nothing is created."""
+        return ExistingCluster(name=name, project=project, location=location)
+
+
+def _private(control_plane: ControlPlane) -> gke.ContainerClusterPrivateClusterConfig:
+    return gke.ContainerClusterPrivateClusterConfig(
+        enable_private_nodes=True,
+        enable_private_endpoint=not control_plane.public_endpoint,
+        master_ipv4_cidr_block=str(control_plane.cidr) if control_plane.cidr else None,
+    )
+
+
+def _endpoints(control_plane: ControlPlane) -> gke.ContainerClusterControlPlaneEndpointsConfig:
+    # Whether the API answers on an IP address at all: only where somebody said from whom.
+    by_ip = control_plane.public_endpoint or bool(control_plane.authorized_networks) or not control_plane.dns_endpoint
+    return gke.ContainerClusterControlPlaneEndpointsConfig(
+        # "External" is any caller outside the VPC; IAM (container.clusters.connect) decides who is let in.
+        dns_endpoint_config=gke.ContainerClusterControlPlaneEndpointsConfigDnsEndpointConfig(
+            allow_external_traffic=control_plane.dns_endpoint
+        ),
+        ip_endpoints_config=gke.ContainerClusterControlPlaneEndpointsConfigIpEndpointsConfig(enabled=by_ip),
+    )
+
+
+def _authorized_networks(control_plane: ControlPlane) -> gke.ContainerClusterMasterAuthorizedNetworksConfig:
+    """Always on, and empty by default: GKE wants it wherever the private endpoint is the only one by IP."""
+    blocks = [
+        gke.ContainerClusterMasterAuthorizedNetworksConfigCidrBlocks(
+            cidr_block=str(entry.cidr), display_name=entry.name
+        )
+        for entry in control_plane.authorized_networks
+    ]
+    return gke.ContainerClusterMasterAuthorizedNetworksConfig(
+        cidr_blocks=blocks or None, gcp_public_cidrs_access_enabled=False
+    )
+
+
+def _addons(props: PrivateClusterProps) -> gke.ContainerClusterAddonsConfig:
+    return gke.ContainerClusterAddonsConfig(
+        lustre_csi_driver_config=gke.ContainerClusterAddonsConfigLustreCsiDriverConfig(
+            enabled=True, enable_legacy_lustre_port=props.legacy_lustre_port
+        ),
+        gcs_fuse_csi_driver_config=gke.ContainerClusterAddonsConfigGcsFuseCsiDriverConfig(enabled=props.gcs_fuse),
+        gce_persistent_disk_csi_driver_config=gke.ContainerClusterAddonsConfigGcePersistentDiskCsiDriverConfig(
+            enabled=True
+        ),
+        # No ray_operator_config: KubeRay comes by Helm, and both would fight over the ray.io CRDs.
+    )
+
+
+def _maintenance(spec: Maintenance) -> gke.ContainerClusterMaintenancePolicy:
+    return gke.ContainerClusterMaintenancePolicy(
+        recurring_window=gke.ContainerClusterMaintenancePolicyRecurringWindow(
+            start_time=spec.window.start, end_time=spec.window.end, recurrence=spec.window.recurrence
+        ),
+        maintenance_exclusion=[
+            gke.ContainerClusterMaintenancePolicyMaintenanceExclusion(
+                exclusion_name=entry.name,
+                start_time=entry.start,
+                end_time=entry.end,
+                exclusion_options=gke.ContainerClusterMaintenancePolicyMaintenanceExclusionExclusionOptions(
+                    scope=entry.scope
+                ),
+            )
+            for entry in spec.exclusions
+        ]
+        or None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuPoolProps:
+    """An autoscaled pool for the Ray head, operators and system pods."""
+
+    name: str
+    """Name of the pool, at most 40 characters."""
+    project: str
+    """Project of the cluster."""
+    cluster: str
+    """Name of the cluster."""
+    location: str
+    """Region of the cluster."""
+    zone: str
+    """Zone of the nodes."""
+    nodes_account: str
+    """E-mail address of the nodes' service account."""
+    machine_type: str = "n2-highmem-16"
+    """Machine type. Default: n2-highmem-16."""
+    min_nodes: int = 1
+    """Fewest nodes. Default: 1."""
+    max_nodes: int = 5
+    """Most nodes. Default: 5."""
+    disk_gib: int = 200
+    """Boot disk in GiB, at least 50. Default: 200."""
+    disk_type: str = "pd-balanced"
+    """Boot disk type, one that the machine type takes. Default: pd-balanced."""
+    secure_boot: bool = False
+    """Secure Boot. Default: no; on a CPU machine it stops the Lustre kernel module from loading."""
+    max_pods_per_node: int = 110
+    """Most pods on a node, 8 to 256. Default: 110."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the machines. Default: none."""
+
+    def __post_init__(self) -> None:
+        require_pattern(self, "name", CLUSTER_NAME)
+        require_pattern(self, "zone", ZONE)
+        require_text(self, "project", "cluster", "location", "nodes_account", "machine_type", "disk_type")
+        require_number(self, "min_nodes", 0)
+        require_number(self, "max_nodes", 1)
+        if self.max_nodes < self.min_nodes:
+            refuse(self, "max_nodes", f"at least min_nodes ({self.min_nodes})")
+        require_number(self, "disk_gib", 50, 65536)
+        require_number(self, "max_pods_per_node", 8, 256)
+
+
+class CpuPool(Part):
+    """A pool of CPU nodes: ``google_container_node_pool.<id>``."""
+
+    def __init__(self, scope: Construct, id_: str, props: CpuPoolProps) -> None:
+        super().__init__(scope, id_)
+        self.pool = pool.ContainerNodePool(
+            scope,
+            id_,
+            name=props.name,
+            project=props.project,
+            cluster=props.cluster,
+            location=props.location,
+            node_locations=[props.zone],
+            initial_node_count=props.min_nodes,
+            autoscaling=pool.ContainerNodePoolAutoscaling(
+                min_node_count=props.min_nodes, max_node_count=props.max_nodes, location_policy="BALANCED"
+            ),
+            max_pods_per_node=props.max_pods_per_node,
+            network_config=pool.ContainerNodePoolNetworkConfig(enable_private_nodes=True),
+            management=pool.ContainerNodePoolManagement(auto_repair=True, auto_upgrade=True),
+            upgrade_settings=pool.ContainerNodePoolUpgradeSettings(strategy="SURGE", max_surge=1, max_unavailable=0),
+            node_config=pool.ContainerNodePoolNodeConfig(
+                machine_type=props.machine_type,
+                image_type="COS_CONTAINERD",
+                disk_size_gb=props.disk_gib,
+                disk_type=props.disk_type,
+                service_account=props.nodes_account,
+                oauth_scopes=NODE_SCOPES,
+                gvnic=pool.ContainerNodePoolNodeConfigGvnic(enabled=True),
+                shielded_instance_config=pool.ContainerNodePoolNodeConfigShieldedInstanceConfig(
+                    enable_secure_boot=props.secure_boot, enable_integrity_monitoring=True
+                ),
+                workload_metadata_config=pool.ContainerNodePoolNodeConfigWorkloadMetadataConfig(mode="GKE_METADATA"),
+                metadata={"disable-legacy-endpoints": "true"},
+                resource_labels=dict(props.labels) or None,
+            ),
+            # The autoscaler moves the count, and a count that moved would rebuild the pool
+            # (terraform-provider-google#6901).
+            lifecycle=TerraformResourceLifecycle(ignore_changes=["initial_node_count"]),
+            timeouts=pool.ContainerNodePoolTimeouts(create="60m", update="60m", delete="60m"),
+        )
+        """The cdktf resource."""
