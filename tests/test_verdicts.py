@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from groundplan.review.assess import Assessment, Provenance, assess
-from groundplan.review.folders import compare_folders
+from groundplan.on_plans.assess import Assessment, Provenance, assess, compare_outputs
 from groundplan.site.check import all_findings
 from groundplan.site.profile import parse_profile
 from groundplan.site.resolve import resolve
@@ -100,7 +99,7 @@ def diff(folder: Path, *resources: tuple[str, dict[str, Any]]) -> dict[str, str]
         place = folder / side / "stacks" / "site-network"
         place.mkdir(parents=True)
         (place / "cdk.tf.json").write_text(json.dumps({"resource": content}), "utf-8")
-    return slugs(assess(compare_folders(folder / "old", folder / "new"), provenance=Provenance("0")))
+    return slugs(assess(compare_outputs(folder / "old", folder / "new"), provenance=Provenance("0")))
 
 
 def firewall(cidr: str) -> tuple[str, dict[str, Any]]:

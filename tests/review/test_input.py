@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundplan.commands.review import review
-from groundplan.review import html, machine, markdown, text
-from groundplan.review.assess import Provenance, assess
-from groundplan.review.reading import UnusableInput, plan_of, read_plan
+from groundplan.on_plans.assess import Provenance, assess
+from plan_review import html, json_sarif, markdown, text
+from plan_review.reading import UnusableInput, plan_of, read_plan
 from review.plans import create, document, update
 
 
@@ -219,7 +219,7 @@ def test_no_value_of_any_shape_makes_it_fail(entries: list[tuple[Any, ...]], con
     except UnusableInput:
         return
     result = assess([plan], provenance=Provenance("0"))
-    for render in (text.render, markdown.render, html.render, machine.as_json, machine.as_sarif):
+    for render in (text.render, markdown.render, html.render, json_sarif.as_json, json_sarif.as_sarif):
         assert render(result)
 
 

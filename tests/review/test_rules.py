@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from groundplan.review import text
-from groundplan.review.judgement import PLAN_RULES
+from groundplan.on_plans.assess import PLAN_RULES
+from plan_review import text
 from review.plans import change, create, destroy, document, judged, replaced, same, slugs, update
 
 POOL = {
@@ -37,6 +37,7 @@ CLUSTER = {
 BUCKET = {"name": "b", "versioning": [{"enabled": True}]}
 LUSTRE = {"instance_id": "l", "capacity_gib": "36000", "per_unit_storage_throughput": "500"}
 KUBERAY = {"name": "kuberay-operator", "chart": "kuberay-operator", "repository": "https://x", "version": "1.5.2"}
+RUNS = "{{apiVersion: v1, kind: {kind}, metadata: {{name: {name}}}, spec: {{containers: [{{image: '{image}'}}]}}}}"
 ROCE = {"name": "rdma", "mtu": 8896, "network_profile": "projects/p/global/networkProfiles/us-central1-b-vpc-roce"}
 
 
@@ -343,6 +344,21 @@ TABLE: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
                 CLUSTER,
             )
         ],
+    ),
+    "job-image": (
+        "warning",
+        [create("helm_release.j", name="j", values=[RUNS.format(kind="RayJob", name="j", image="r:5000/x:master")])],
+        [create("helm_release.j", name="j", values=[RUNS.format(kind="RayJob", name="j", image="r:5000/x:v1")])],
+    ),
+    "gib-image-floating": (
+        "warning",
+        [create("helm_release.g", name="g", values=[RUNS.format(kind="DaemonSet", name="gib", image="r/gib")])],
+        [create("helm_release.g", name="g", values=[RUNS.format(kind="DaemonSet", name="gib", image="r/gib:v1.1.0")])],
+    ),
+    "image-floating": (
+        "warning",
+        [create("helm_release.o", name="o", values=["image: {repository: r/operator, tag: nightly}"])],
+        [create("helm_release.o", name="o", values=["image: {repository: r/operator, tag: v1.6.2}"])],
     ),
     "perpetual-diff": (
         "warning",
