@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from plan_review import display
+from plan_review.differences import UNKNOWN
 from plan_review.model import Action, Change
 
 #: Terraform's word -> ours.
@@ -30,7 +31,7 @@ def cause(change: Change, among: Sequence[Change]) -> str:
     if change.action is Action.DESTROY:
         return _REASONS.get(change.reason, "the plan destroys it")
     forcing = [each for each in display.differences(change) if each.forces]
-    known = [each for each in forcing if each.new != display.UNKNOWN]
+    known = [each for each in forcing if each.new != UNKNOWN]
     if known:
         more = f" (and {len(known) - 2} more)" if len(known) > 2 else ""
         return "; ".join(display.shortened(each) for each in known[:2]) + more
@@ -66,7 +67,7 @@ def replaced_with(change: Change, among: Sequence[Change]) -> list[Change]:
 
 
 def _own_cause(change: Change) -> bool:
-    return any(each.forces and each.new != display.UNKNOWN for each in display.differences(change))
+    return any(each.forces and each.new != UNKNOWN for each in display.differences(change))
 
 
 def _base(change: Change) -> str:

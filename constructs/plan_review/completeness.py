@@ -8,6 +8,7 @@ from typing import Any
 
 from findings import Severity
 from plan_review import display, values
+from plan_review.differences import UNKNOWN, Pairs, walk
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.model import Action, Plan
 
@@ -46,8 +47,8 @@ def perpetual_diff(plans: Sequence[Plan]) -> Iterator[Breach]:
         for change in plan.changes:
             if change.action is not Action.UPDATE:
                 continue
-            pairs = list(_changed(change.before, change.after, change.unknown, ()))
-            if pairs and all(_same_meaning(old, new) for _, old, new in pairs):
+            pairs = list(walk(change.before, change.after, _one_block, unknown=change.unknown))
+            if pairs and all(new is not UNKNOWN and _same_meaning(old, new) for _, old, new in pairs):
                 path, old, new = pairs[0]
                 yield Breach(
                     change.stack,
@@ -59,25 +60,11 @@ def perpetual_diff(plans: Sequence[Plan]) -> Iterator[Breach]:
                 )
 
 
-def _changed(old: Any, new: Any, unknown: Any, path: values.Path) -> Iterator[tuple[values.Path, Any, Any]]:
-    """Arguments that change, lists of texts as a whole; what is not known yet counts as a real change."""
-    if unknown is True:
-        yield path, old, object()
-    elif isinstance(old, dict) and isinstance(new, dict):
-        marks = unknown if isinstance(unknown, dict) else {}
-        for key in sorted({*old, *new, *(key for key, mark in marks.items() if mark is True)}):
-            if old.get(key) != new.get(key) or marks.get(key) is True:
-                yield from _changed(old.get(key), new.get(key), marks.get(key), (*path, key))
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new) and _objects(old) and _objects(new):
-        for position, (was, becomes) in enumerate(zip(old, new, strict=True)):
-            if was != becomes:
-                yield from _changed(was, becomes, None, (*path, position))
-    elif old != new:
-        yield path, old, new
-
-
-def _objects(value: list[Any]) -> bool:
-    return len(value) == 1 and isinstance(value[0], dict)
+def _one_block(old: list[Any], new: list[Any]) -> Pairs | None:
+    """Lists of one object are blocks; all others, texts among them, are compared as a whole."""
+    if len(old) == len(new) == 1 and isinstance(old[0], dict) and isinstance(new[0], dict):
+        return [(0, old[0], new[0])]
+    return None
 
 
 def _same_meaning(old: Any, new: Any) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from plan_review import values
+from plan_review.differences import Pairs, by_position, walk
 from plan_review.model import Action, Change
 from plan_review.values import Path
 
@@ -112,7 +113,7 @@ def _change(
     if new is None:
         return Change(stack, address, kind, name, Action.DESTROY, old, {}, refers=refers)
     new = _without_ignored(old, new)
-    paths = tuple(path for path in _changed(old, new, ()) if forces(known(kind), path, new))
+    paths = tuple(path for path in _changed(old, new) if forces(known(kind), path, new))
     if paths:
         action, reason = Action.REPLACE, "replace_because_cannot_update"
     else:
@@ -139,21 +140,17 @@ def _without_ignored(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]
     return {**kept, **{key: value for key, value in old.items() if key in names}}
 
 
-def _changed(old: Any, new: Any, path: Path) -> Iterator[Path]:
+def _changed(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Path]:
     """Paths that differ: into objects and blocks, down to values and to lists of values; and lists of other length."""
-    old, new = _single(old, new)
-    if old == new or (path and path[0] in ("lifecycle", "timeouts")):
-        return
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in sorted({*old, *new}):
-            yield from _changed(old.get(key), new.get(key), (*path, key))
-        return
-    blocks = [isinstance(side, list) and any(isinstance(each, dict) for each in side) for side in (old, new)]
-    if all(blocks) and len(old) == len(new):
-        for position, (was, becomes) in enumerate(zip(old, new, strict=True)):
-            yield from _changed(was, becomes, (*path, position))
-        return
-    yield path
+    for path, _, _ in walk(_arguments(old), _arguments(new), _blocks, align=_single):
+        yield path
+
+
+def _blocks(old: list[Any], new: list[Any]) -> Pairs | None:
+    """Blocks by position; lists of values, and lists of other length, as a whole."""
+    if len(old) != len(new) or not all(any(isinstance(each, dict) for each in side) for side in (old, new)):
+        return None
+    return by_position(old, new)
 
 
 def _single(old: Any, new: Any) -> tuple[Any, Any]:

@@ -13,11 +13,11 @@ from typing import Any
 
 from findings.redaction import is_secret_name, mask_secrets
 from plan_review import helm_values, values
+from plan_review.differences import UNKNOWN, UNPLACED, by_position, walk
 from plan_review.model import Action, Change
 from plan_review.sensitivity import any_mark
 from plan_review.values import Path
 
-UNKNOWN = "(known after apply)"
 HIDDEN = "(sensitive)"
 NOTHING = "(none)"
 
@@ -101,7 +101,9 @@ def differences(change: Change) -> list[Difference]:
         return []
     forced = {_key(path) for path in change.replace_paths}
     found: dict[str, Difference] = {}
-    for path, old, new in _walk(change.before, change.after, change.unknown, ()):
+    for path, old, new in walk(change.before, change.after, by_position, unknown=change.unknown):
+        if path[-1:] != (UNPLACED,) and _same_nothing(old, new):
+            continue
         hidden = _marked(change.secret_before, path) or _marked(change.secret_after, path)
         filled_in = change.action is Action.REPLACE or (bool(path) and path[0] in _COMPUTED)
         if new is UNKNOWN and filled_in and not _forces(path, forced):
@@ -137,41 +139,6 @@ def _present(change: Change, path: Path, old: Any, new: Any, hidden: bool) -> It
             yield Difference(plain(where), show(was, last), show(becomes, last))
     else:
         yield Difference(plain(values.dotted(path)), show(old, name), UNKNOWN if new is UNKNOWN else show(new, name))
-
-
-def _walk(old: Any, new: Any, unknown: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
-    if unknown is True:
-        if old is not None or path:
-            yield path, old, UNKNOWN
-        return
-    if isinstance(old, dict) and isinstance(new, dict):
-        marks = unknown if isinstance(unknown, dict) else {}
-        for key in sorted({*old, *new, *(key for key, mark in marks.items() if mark is True)}):
-            was, becomes = old.get(key), new.get(key)
-            if was != becomes or marks.get(key):
-                yield from _walk(was, becomes, marks.get(key), (*path, key))
-    elif isinstance(old, list) and isinstance(new, list):
-        yield from _walk_list(old, new, unknown if isinstance(unknown, list) else [], path)
-    elif old != new and not _same_nothing(old, new):
-        yield path, old, new
-
-
-def _walk_list(old: list[Any], new: list[Any], unknown: list[Any], path: Path) -> Iterator[tuple[Path, Any, Any]]:
-    """Lists of one length by position; others by what came and went, since most lists are sets."""
-    if len(old) == len(new):
-        for position, (was, becomes) in enumerate(zip(old, new, strict=True)):
-            mark = unknown[position] if position < len(unknown) else None
-            if was != becomes or mark:
-                yield from _walk(was, becomes, mark, (*path, position))
-        return
-    left = list(new)
-    for each in old:
-        if each in left:
-            left.remove(each)
-        else:
-            yield (*path, -1), each, None
-    for each in left:
-        yield (*path, -1), None, each
 
 
 def _same_nothing(old: Any, new: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from plan_review import values
+from plan_review.differences import UNPLACED, Pairs, by_position, walk
 
 #: The fast loader of libyaml where PyYAML has it; both read plain data alone.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -66,7 +67,7 @@ def differences(old: str, new: str) -> Iterator[tuple[str, Any, Any]]:
         old = old.replace(was, becomes)
     before, after = parse(old), parse(new)
     if isinstance(before, dict) and isinstance(after, dict):
-        yield from _walk(before, after, "values")
+        yield from _changed(before, after)
     else:
         yield from _lines(old, new, "values")
 
@@ -93,36 +94,34 @@ def _metadata(manifests: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield each["metadata"]
 
 
-def _walk(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    if old == new:
-        return
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(key for key in new if key not in old)]:
-            yield from _walk(old.get(key), new.get(key), f"{path}.{key}")
-    elif isinstance(old, list) and isinstance(new, list):
-        yield from _walk_list(old, new, path)
-    elif isinstance(old, str) and isinstance(new, str) and "\n" in old + new:
-        yield from _lines(old, new, path)
-    else:
-        yield path, old, new
+def _changed(old: dict[str, Any], new: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Dotted path, old, new of what differs, in the order of the text; texts of many lines line by line."""
+    for steps, was, becomes in walk(old, new, _by_name, keys=lambda a, b: [*a, *(key for key in b if key not in a)]):
+        path = "values" + "".join(_step(each) for each in steps)
+        if isinstance(was, str) and isinstance(becomes, str) and "\n" in was + becomes:
+            yield from _lines(was, becomes, path)
+        else:
+            yield path, was, becomes
 
 
-def _walk_list(old: list[Any], new: list[Any], path: str) -> Iterator[tuple[str, Any, Any]]:
+def _step(step: object) -> str:
+    """``[name]`` or ``[3]`` of a list's element, ``.key`` of an object's (YAML has keys that are no text)."""
+    if step == UNPLACED:
+        return ""
+    if isinstance(step, int) and not isinstance(step, bool):
+        return f"[{step}]"
+    return str(step) if str(step).startswith("[") else f".{step}"
+
+
+def _by_name(old: list[Any], new: list[Any]) -> Pairs:
     """By name where the elements have names (containers, variables), else by position, else what came and went."""
-    by_name = [{str(e.get("name")): e for e in side if isinstance(e, dict) and e.get("name")} for side in (old, new)]
-    if len(by_name[0]) == len(old) and len(by_name[1]) == len(new) and old and new:
-        for name in [*by_name[0], *(name for name in by_name[1] if name not in by_name[0])]:
-            yield from _walk(by_name[0].get(name), by_name[1].get(name), f"{path}[{name}]")
-    elif len(old) == len(new):
-        for position, (was, becomes) in enumerate(zip(old, new, strict=True)):
-            yield from _walk(was, becomes, f"{path}[{position}]")
-    else:
-        for each in old:
-            if each not in new:
-                yield path, each, None
-        for each in new:
-            if each not in old:
-                yield path, None, each
+    before, after = (
+        {str(each.get("name")): each for each in side if isinstance(each, dict) and each.get("name")}
+        for side in (old, new)
+    )
+    if old and new and len(before) == len(old) and len(after) == len(new):
+        return [(f"[{name}]", before.get(name), after.get(name)) for name in {**before, **after}]
+    return by_position(old, new)
 
 
 def _lines(old: str, new: str, path: str) -> Iterator[tuple[str, Any, Any]]:
