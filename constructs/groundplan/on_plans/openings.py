@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from findings import Severity
+from groundplan.kernel.ports import WITH_PORTS, is_every_port
 from groundplan.kernel.ranges import IPNetwork, admits_internet, network_of
+from groundplan.kernel.roce import is_roce_profile
 from plan_review import values
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.model import Resource, Resources
-
-_WITH_PORTS = frozenset({"tcp", "udp", "sctp", "6", "17", "132"})
 
 
 def own_ranges(resources: Resources) -> list[IPNetwork]:
@@ -90,14 +90,14 @@ def firewall_ports(resources: Resources) -> Iterator[Breach]:
         inside = bool(sources) and all(_within(source, own) for source in sources)
         for allow in each.blocks("allow"):
             protocol, ports = values.text(allow, "protocol").lower(), values.texts(allow, "ports")
-            if inside and (ports or protocol not in _WITH_PORTS):
+            if inside and (ports or protocol not in WITH_PORTS):
                 continue
             why = ""
             if protocol == "all":
                 what = "every protocol and port"
-            elif protocol in _WITH_PORTS and not ports and not values.unknown_at(each.unknown, "allow.ports"):
+            elif protocol in WITH_PORTS and not ports and not values.unknown_at(each.unknown, "allow.ports"):
                 what, why = f"every {protocol} port", " (it names no ports)"
-            elif any(_all_ports(text) for text in ports):
+            elif any(is_every_port(text) for text in ports):
                 what = f"every {protocol} port"
             else:
                 continue
@@ -108,11 +108,6 @@ def firewall_ports(resources: Resources) -> Iterator[Breach]:
                 'name the ports that are called, such as ports = ["443"]',
                 f"everything that listens on {_target(each)} can be reached from there",
             )
-
-
-def _all_ports(text: str) -> bool:
-    first, dash, last = text.partition("-")
-    return bool(dash) and first in ("0", "1") and last == "65535"
 
 
 def _within(source: str, own: list[IPNetwork]) -> bool:
@@ -129,7 +124,7 @@ def allowed(firewall: Resource) -> str:
     for allow in firewall.blocks("allow"):
         ports = ", ".join(values.texts(allow, "ports"))
         protocol = values.text(allow, "protocol")
-        every = "all ports" if protocol in _WITH_PORTS else ""
+        every = "all ports" if protocol in WITH_PORTS else ""
         parts.append(" ".join(filter(None, (protocol, ports or every))))
     return "; ".join(parts) or "nothing"
 
@@ -150,7 +145,7 @@ def firewall_roce(resources: Resources) -> Iterator[Breach]:
     roce = {
         key
         for each in resources.of("google_compute_network")
-        if "roce" in each.text("network_profile")
+        if is_roce_profile(each.text("network_profile"))
         for key in (each.name, each.address)
     }
     for each in resources.of("google_compute_firewall"):

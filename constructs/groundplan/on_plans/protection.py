@@ -97,6 +97,11 @@ def _breach(change: Change, guard: Guard, old: Any, new: Any) -> Breach:
     )
 
 
+def is_prod(labels: Any) -> bool:
+    """Whether labels say `environment: prod`, as those of all that a prod site has."""
+    return isinstance(labels, dict) and str(labels.get("environment")).startswith("prod")
+
+
 @plan_rule("deletion-unprotected", Severity.WARNING, Category.UNPROTECT, on="resources")
 def deletion_unprotected(resources: Resources) -> Iterator[Breach]:
     """A cluster of a prod site (label `environment: prod`) stands without deletion protection.
@@ -105,8 +110,7 @@ def deletion_unprotected(resources: Resources) -> Iterator[Breach]:
     """
     for each in resources.of("google_container_cluster"):
         labels = each.get("resource_labels", {})
-        prod = isinstance(labels, dict) and str(labels.get("environment")).startswith("prod")
-        if prod and each.flag("deletion_protection") is False:
+        if is_prod(labels) and each.flag("deletion_protection") is False:
             yield Breach(
                 each.stack,
                 each.address,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from findings import Severity
 from groundplan.catalog import load_catalog
+from groundplan.kernel.roce import ROCE_MTU, is_roce_profile, zone_of_profile
 from groundplan.on_plans import capacity
 from plan_review import values
 from plan_review.judgement import Breach, Category, plan_rule
@@ -91,7 +92,7 @@ def accelerator_machine(resources: Resources) -> Iterator[Breach]:
         known = capacity.machine(each.text("node_config.machine_type"))
         for block in each.blocks("node_config.guest_accelerator"):
             kind, amount = values.text(block, "type"), values.number(block.get("count"))
-            if known and known.gpu and (kind, amount) != (known.gpu.accelerator, known.gpu.count) and kind:
+            if known and known.gpu and kind and not known.has_accelerator(kind, amount):
                 has = f"{known.gpu.count} x {known.gpu.accelerator}"
                 yield _refused(
                     each, f"pool {each.name} asks for {amount} x {kind}; {known.name} has {has}", f"use {has}"
@@ -100,14 +101,14 @@ def accelerator_machine(resources: Resources) -> Iterator[Breach]:
 
 @plan_rule("local-ssds", Severity.ERROR, Category.REFUSED, on="resources")
 def local_ssds(resources: Resources) -> Iterator[Breach]:
-    """The number of local SSDs is not the machine type's.
+    """The number of local SSDs is neither the machine type's nor 0.
 
-    Mend: as many as the machine type has.
+    Mend: as many as the machine type has, or none.
     """
     for each in _pools(resources):
         known = capacity.machine(each.text("node_config.machine_type"))
         amount = values.number(each.get("node_config.ephemeral_storage_local_ssd_config.local_ssd_count"))
-        if known and known.gpu and amount is not None and amount != known.local_ssds:
+        if known and known.gpu and amount is not None and not known.takes_local_ssds(amount):
             message = f"pool {each.name} asks for {amount} local SSDs; {known.name} has {known.local_ssds}"
             yield _refused(each, message, f"use {known.local_ssds}")
 
@@ -121,7 +122,7 @@ def gpu_disk_type(resources: Resources) -> Iterator[Breach]:
     for each in _pools(resources):
         known = capacity.machine(each.text("node_config.machine_type"))
         disk = each.text("node_config.disk_type")
-        if known and known.boot_disks and disk and disk not in known.boot_disks:
+        if known and disk and not known.boots_from(disk):
             message = f"pool {each.name} has boot disk {disk}; {known.name} takes {', '.join(known.boot_disks)}"
             yield _refused(each, message, f"use {known.boot_disks[0]}")
 
@@ -134,9 +135,9 @@ def roce_mtu(resources: Resources) -> Iterator[Breach]:
     """
     for each in resources.of("google_compute_network"):
         mtu = values.number(each.get("mtu"))
-        if "roce" in each.text("network_profile") and mtu and mtu != 8896:
+        if is_roce_profile(each.text("network_profile")) and mtu and mtu != ROCE_MTU:
             message = f"RoCE network {each.name} has MTU {mtu}"
-            yield _refused(each, message, "use 8896", "RDMA traffic is slow or fails")
+            yield _refused(each, message, f"use {ROCE_MTU}", "RDMA traffic is slow or fails")
 
 
 @plan_rule("roce-zone", Severity.ERROR, Category.REFUSED, on="resources")
@@ -146,9 +147,9 @@ def roce_zone(resources: Resources) -> Iterator[Breach]:
     Mend: the zone of the network's profile.
     """
     zones = {
-        each.name: values.last_part(each.text("network_profile")).partition("-vpc-roce")[0]
+        each.name: zone
         for each in resources.of("google_compute_network")
-        if "-vpc-roce" in each.text("network_profile")
+        if (zone := zone_of_profile(each.text("network_profile")))
     }
     for each in _pools(resources):
         nets = {
@@ -172,7 +173,7 @@ def lustre_capacity_least(resources: Resources) -> Iterator[Breach]:
     for each in resources.of("google_lustre_instance"):
         tier = tiers.get(values.number(each.get("per_unit_storage_throughput")) or 0)
         size = values.number(each.get("capacity_gib"))
-        if tier and size is not None and size < tier.min:
+        if tier and size is not None and tier.is_below_least(size):
             message = f"Lustre {each.name} has {size:,} GiB; {tier.throughput} MB/s per TiB needs {tier.min:,}"
             yield _refused(each, message, f"use {tier.min}")
 
