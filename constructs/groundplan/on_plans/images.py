@@ -63,20 +63,22 @@ def image_floating(resources: Resources) -> Iterator[Breach]:
 
 
 def _floating(resources: Resources, kind: str) -> Iterator[Breach]:
-    severity = Severity.ERROR if _is_prod(resources) else None
-    for each in resources:
-        found = dict.fromkeys(image for whose, image in images_of(each) if whose == kind)
-        for image in found:
-            reference = parse_image(image)
-            if not values.is_expression(image) and reference.floats:
-                yield Breach(
-                    each.stack,
-                    each.address,
-                    f"{each.name} runs the moving image {image} ({reference.why})",
-                    "name a release's tag or a digest",
-                    "nodes that pull it later run something else, under the same plan",
-                    severity,
-                )
+    found = [
+        (each, image)
+        for each in resources
+        for image in dict.fromkeys(image for whose, image in images_of(each) if whose == kind)
+        if not values.is_expression(image) and parse_image(image).floats
+    ]
+    severity = Severity.ERROR if found and _is_prod(resources) else None
+    for each, image in found:
+        yield Breach(
+            each.stack,
+            each.address,
+            f"{each.name} runs the moving image {image} ({parse_image(image).why})",
+            "name a release's tag or a digest",
+            "nodes that pull it later run something else, under the same plan",
+            severity,
+        )
 
 
 def images_of(resource: Resource) -> _Images:
