@@ -6,13 +6,6 @@ from __future__ import annotations
 WITH_PORTS = frozenset({"tcp", "udp", "sctp", "6", "17", "132"})
 
 
-def opens_every_port(protocol: str, ports: list[str] | tuple[str, ...]) -> bool:
-    """Whether a firewall's entry opens all ports: a protocol with ports that names none, or names all (`0-65535`)."""
-    if protocol.lower() not in WITH_PORTS:
-        return False
-    return not ports or any(is_every_port(text) for text in ports)
-
-
 def is_every_port(text: str) -> bool:
     """``0-65535`` or ``1-65535``, however it is spaced."""
     first, dash, last = (part.strip() for part in text.partition("-"))
