@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from groundplan.review.assess import Assessment, Provenance, assess
-from groundplan.review.folders import compare_folders
+from groundplan.on_plans.assess import Assessment, Provenance, assess, compare_outputs
 from groundplan.site.check import all_findings
 from groundplan.site.profile import parse_profile
 from groundplan.site.resolve import resolve
@@ -100,7 +99,7 @@ def diff(folder: Path, *resources: tuple[str, dict[str, Any]]) -> dict[str, str]
         place = folder / side / "stacks" / "site-network"
         place.mkdir(parents=True)
         (place / "cdk.tf.json").write_text(json.dumps({"resource": content}), "utf-8")
-    return slugs(assess(compare_folders(folder / "old", folder / "new"), provenance=Provenance("0")))
+    return slugs(assess(compare_outputs(folder / "old", folder / "new"), provenance=Provenance("0")))
 
 
 def firewall(cidr: str) -> tuple[str, dict[str, Any]]:
@@ -199,3 +198,50 @@ def test_images_of_other_containers(image: str, tmp_path: Path) -> None:
         assert review(chart(image)).get("image-floating") == severity
     else:  # the chart's own default
         assert "image-floating" not in review(chart(image))
+
+
+def pool(**config: Any) -> tuple[str, dict[str, Any]]:
+    node = {"machine_type": "a4-highgpu-8g", **config}
+    return "google_container_node_pool.p", {"name": "p", "node_config": [node]}
+
+
+#: Rule -> section of the profile, resource, and whether it is refused.
+PAIRS: dict[str, tuple[str, dict[str, Any], tuple[str, dict[str, Any]], bool]] = {
+    "no local SSDs": (
+        "local-ssds",
+        {"gpu": {"pools": [{"machine_type": "a4-highgpu-8g", "nodes": 1, "local_ssds": 0}]}},
+        pool(ephemeral_storage_local_ssd_config=[{"local_ssd_count": 0}]),
+        False,
+    ),
+    "some local SSDs": (
+        "local-ssds",
+        {"gpu": {"pools": [{"machine_type": "a4-highgpu-8g", "nodes": 1, "local_ssds": 16}]}},
+        pool(ephemeral_storage_local_ssd_config=[{"local_ssd_count": 16}]),
+        True,
+    ),
+    "a persistent disk": (
+        "gpu-disk-type",
+        {"gpu": {"pools": [{"machine_type": "a4-highgpu-8g", "nodes": 1, "boot_disk": {"type": "pd-ssd"}}]}},
+        pool(disk_type="pd-ssd"),
+        True,
+    ),
+    "less than the least of a tier": (
+        "lustre-capacity-least",
+        {"storage": {"lustre": {"capacity_gib": 9000, "throughput": 500}}},
+        ("google_lustre_instance.l", {"capacity_gib": "9000", "per_unit_storage_throughput": "500"}),
+        True,
+    ),
+    "a small MTU": (
+        "roce-mtu",
+        {"gpu": {"rdma": {"mtu": 1460}}},
+        ("google_compute_network.r", {"name": "r", "mtu": 1460, "network_profile": "us-central1-b-vpc-roce"}),
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PAIRS)
+def test_rules_of_one_slug(case: str, tmp_path: Path) -> None:
+    slug, sections, resource, refused = PAIRS[case]
+    for said in (check(**sections), diff(tmp_path, resource), review(resource)):
+        assert (slug in said) is refused

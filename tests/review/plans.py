@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from groundplan.review.assess import Assessment, Provenance, assess
-from groundplan.review.reading import plan_of
+from groundplan.on_plans.assess import Assessment, Provenance, assess
+from plan_review.reading import plan_of
 
 
 def change(

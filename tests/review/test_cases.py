@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from groundplan.review import text
-from groundplan.review.assess import Assessment, Provenance, assess
-from groundplan.review.folders import rank
-from groundplan.review.reading import plan_of
+from groundplan.on_plans.assess import Assessment, Provenance, assess
+from groundplan.site.stacks import rank
+from plan_review import text
+from plan_review.reading import plan_of
 from review.sites import EDITS, Standing
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -108,11 +108,11 @@ def _golden(case: str, report: str) -> None:
 
 @pytest.mark.parametrize("case", [*EDITS, "hand-edited"])
 def test_a_diff_without_state_says_what_the_plan_says(standing: Standing, case: str) -> None:
-    from groundplan.review.folders import compare_folders
+    from groundplan.on_plans.assess import compare_outputs
 
     def actions(plans: list[object]) -> dict[str, str]:
         return {c.address: str(c.action) for plan in plans for c in plan.changes if c.action not in ("no-op", "read")}  # type: ignore[attr-defined]
 
     planned = [plan_of(document, name) for name, document in standing.plans(case).items()]
-    compared = compare_folders(standing.outputs["base"], standing.outputs[case])
+    compared = compare_outputs(standing.outputs["base"], standing.outputs[case])
     assert actions(list(compared)) == actions(list(planned))

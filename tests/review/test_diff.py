@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from groundplan.commands.review import diff
-from groundplan.review.forcing import compare, forces
-from groundplan.review.model import Action
+from groundplan.on_plans.provider_facts import known
+from plan_review.configurations import compare, forces
+from plan_review.model import Action
 from review.sites import BASE, EDITS
 
 
@@ -143,10 +144,10 @@ def test_the_same_twice_is_safe_and_says_nothing_changes(outputs: dict[str, Path
 
 def test_a_block_forces_by_number_and_a_map_by_anything() -> None:
     pool = "google_container_node_pool"
-    assert forces(pool, ("node_config", 0, "guest_accelerator", 0, "count"))
-    assert not forces(pool, ("node_config", 0, "machine_type"))
-    assert forces(pool, ("node_config", "metadata", "a"), {"node_config": {"metadata": {"a": "1"}}})
-    assert not forces(pool, ("node_config", 0, "resource_labels", "a"))
+    assert forces(known(pool), ("node_config", 0, "guest_accelerator", 0, "count"))
+    assert not forces(known(pool), ("node_config", 0, "machine_type"))
+    assert forces(known(pool), ("node_config", "metadata", "a"), {"node_config": {"metadata": {"a": "1"}}})
+    assert not forces(known(pool), ("node_config", 0, "resource_labels", "a"))
 
 
 def network(**changed: Any) -> dict[str, Any]:
@@ -158,7 +159,7 @@ def network(**changed: Any) -> dict[str, Any]:
 
 
 def found(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Action]:
-    return {each.address: each.action for each in compare("s", old, new) if each.action is not Action.NONE}
+    return {each.address: each.action for each in compare("s", old, new, known) if each.action is not Action.NONE}
 
 
 def test_what_hangs_on_an_id_follows_and_what_hangs_on_a_name_does_not() -> None:
@@ -180,12 +181,12 @@ def test_comments_defaults_and_ignored_arguments_change_nothing() -> None:
 
 
 def test_prevent_destroy_that_is_taken_away_is_seen() -> None:
-    from groundplan.review.assess import Provenance, assess
-    from groundplan.review.model import Plan
+    from groundplan.on_plans.assess import Provenance, assess
+    from plan_review.model import Plan
 
     old = {"google_storage_bucket": {"b": {"name": "b", "lifecycle": {"prevent_destroy": True}}}}
     new = {"google_storage_bucket": {"b": {"name": "b"}}}
-    plan = Plan("s", tuple(compare("s", old, new)), configuration=True)
+    plan = Plan("s", tuple(compare("s", old, new, known)), configuration=True)
     (notice,) = assess([plan], provenance=Provenance("0")).counting
     assert (notice.rule, "prevent_destroy" in notice.message) == ("protection-removed", True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import plan_review
 from groundplan.commands.review import review
-from groundplan.review import html, machine, markdown, text
-from groundplan.review.assess import Provenance, assess
-from groundplan.review.reading import UnusableInput, plan_of, read_plan
-from review.plans import create, document, update
+from groundplan.on_plans.assess import Provenance, assess
+from plan_review import html, json_sarif, markdown, text
+from plan_review.reading import UnusableInput, plan_of, read_plan
+from review.plans import create, document, judged, update
 
 
 def run(*arguments: str, stdin: bytes | None = None) -> Result:
@@ -219,7 +221,7 @@ def test_no_value_of_any_shape_makes_it_fail(entries: list[tuple[Any, ...]], con
     except UnusableInput:
         return
     result = assess([plan], provenance=Provenance("0"))
-    for render in (text.render, markdown.render, html.render, machine.as_json, machine.as_sarif):
+    for render in (text.render, markdown.render, html.render, json_sarif.as_json, json_sarif.as_sarif):
         assert render(result)
 
 
@@ -228,3 +230,22 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     file.write_text(json.dumps(document(create("a_b.c", x={"b": 1, "a": [2]}), update("a_b.d", {"x": 1}, {"x": 2}))))
     for form in ("text", "markdown", "html", "json", "sarif"):
         assert run(str(file), "--format", form).stdout == run(str(file), "--format", form).stdout
+
+
+def test_a_change_that_is_unknown_as_a_whole_is_shown() -> None:
+    result = judged(update("a_b.c", {"x": 1}, {"x": 2}, after_unknown=True))
+    assert "(known after apply)" in text.render(result)
+
+
+def test_plan_review_knows_nothing_of_groundplan() -> None:
+    """It may be used by any product: of ours it imports `findings` alone."""
+    folder = Path(plan_review.__file__).parent
+    imported = set()
+    for file in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {each.name.partition(".")[0] for each in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(str(node.module).partition(".")[0])
+    ours = {each.name for each in folder.parent.iterdir() if each.is_dir()}
+    assert imported & ours == {"findings", "plan_review"}

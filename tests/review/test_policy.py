@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from findings import UserError
 from groundplan.commands.review import review
-from groundplan.review.judgement import PLAN_RULES
-from groundplan.review.policy import load_policies
+from groundplan.on_plans.assess import PLAN_RULES
+from plan_review.policy import load_policies
 from review.plans import create, document, same
 from sites import ROOT
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from groundplan.review import text
-from groundplan.review.judgement import PLAN_RULES
+from groundplan.on_plans.assess import PLAN_RULES
+from plan_review import text
 from review.plans import change, create, destroy, document, judged, replaced, same, slugs, update
 
 POOL = {
@@ -38,6 +37,7 @@ CLUSTER = {
 BUCKET = {"name": "b", "versioning": [{"enabled": True}]}
 LUSTRE = {"instance_id": "l", "capacity_gib": "36000", "per_unit_storage_throughput": "500"}
 KUBERAY = {"name": "kuberay-operator", "chart": "kuberay-operator", "repository": "https://x", "version": "1.5.2"}
+RUNS = "{{apiVersion: v1, kind: {kind}, metadata: {{name: {name}}}, spec: {{containers: [{{image: '{image}'}}]}}}}"
 ROCE = {"name": "rdma", "mtu": 8896, "network_profile": "projects/p/global/networkProfiles/us-central1-b-vpc-roce"}
 
 
@@ -52,17 +52,6 @@ def node(**changed: Any) -> dict[str, Any]:
 def job(name: str, steps: int) -> dict[str, Any]:
     values = f"manifests:\n  job:\n    apiVersion: ray.io/v1\n    kind: RayJob\n    metadata: {{name: {name}}}\n"
     return {"name": "job", "chart": "./chart", "values": [f"{values}    spec: {{entrypoint: run {steps}}}\n"]}
-
-
-def daemon_set(name: str, image: str) -> dict[str, Any]:
-    container = {"name": name, "image": image}
-    return {"metadata": [{"name": name}], "spec": [{"template": [{"spec": [{"container": [container]}]}]}]}
-
-
-def ray_job(image: str) -> str:
-    group = {"template": {"spec": {"containers": [{"name": "ray-head", "image": image}]}}}
-    job = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "j"}}
-    return json.dumps({"manifests": {"j": job | {"spec": {"rayClusterSpec": {"headGroupSpec": group}}}}})
 
 
 #: Rule -> (severity, what trips it, what does not).
@@ -146,21 +135,6 @@ TABLE: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
         "warning",
         [create("google_compute_address.a", name="a", address_type="EXTERNAL")],
         [create("google_compute_address.a", name="a", address_type="INTERNAL")],
-    ),
-    "job-image": (
-        "warning",
-        [create("helm_release.j", name="j", values=[ray_job("nvcr.io/nvidia/nemo-rl:master")])],
-        [create("helm_release.j", name="j", values=[ray_job("nvcr.io/nvidia/nemo-rl:v0.7.0")])],
-    ),
-    "gib-image-floating": (
-        "warning",
-        [create("kubernetes_daemon_set_v1.nccl-rdma-installer", **daemon_set("nccl-rdma-installer", "a/gib"))],
-        [create("kubernetes_daemon_set_v1.nccl-rdma-installer", **daemon_set("nccl-rdma-installer", "a/gib:v1.1.1"))],
-    ),
-    "image-floating": (
-        "warning",
-        [create("kubernetes_daemon_set_v1.d", **daemon_set("d", "quay.io/a/b:dev"))],
-        [create("kubernetes_daemon_set_v1.d", **daemon_set("d", "quay.io/a/b:v1"))],
     ),
     "ingress-open": (
         "error",
@@ -370,6 +344,21 @@ TABLE: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
                 CLUSTER,
             )
         ],
+    ),
+    "job-image": (
+        "warning",
+        [create("helm_release.j", name="j", values=[RUNS.format(kind="RayJob", name="j", image="r:5000/x:master")])],
+        [create("helm_release.j", name="j", values=[RUNS.format(kind="RayJob", name="j", image="r:5000/x:v1")])],
+    ),
+    "gib-image-floating": (
+        "warning",
+        [create("helm_release.g", name="g", values=[RUNS.format(kind="DaemonSet", name="gib", image="r/gib")])],
+        [create("helm_release.g", name="g", values=[RUNS.format(kind="DaemonSet", name="gib", image="r/gib:v1.1.0")])],
+    ),
+    "image-floating": (
+        "warning",
+        [create("helm_release.o", name="o", values=["image: {repository: r/operator, tag: nightly}"])],
+        [create("helm_release.o", name="o", values=["image: {repository: r/operator, tag: v1.6.2}"])],
     ),
     "perpetual-diff": (
         "warning",

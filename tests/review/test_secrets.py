@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from groundplan.review import html, machine, markdown, text
-from review.plans import change, create, judged, update
+from groundplan.commands.review import review
+from plan_review import html, json_sarif, markdown, text
+from plan_review.secrecy import any_secret, printable_report
+from review.plans import change, create, document, judged, update
 
 TOKEN = "hf_abcdefghijklmnopqrstuvwxyz"
 MARKED = "correct horse battery staple"
@@ -87,7 +92,7 @@ def test_no_format_shows_it(case: str) -> None:
     if case == "variable":
         more["variables"] = {"hf_token": {"value": MARKED}, "note": {"value": TOKEN}}
     result = judged(*CHANGES[case], more=more)
-    for render in (text.render, markdown.render, html.render, machine.as_json, machine.as_sarif):
+    for render in (text.render, markdown.render, html.render, json_sarif.as_json, json_sarif.as_sarif):
         report = render(result)
         assert TOKEN not in report
         assert TOKEN[3:] not in report
@@ -141,3 +146,30 @@ def test_an_opening_is_seen_through_a_mark() -> None:
     result = judged(marked)
     assert {each.rule for each in result.counting} == {"firewall-open"}
     assert "0.0.0.0/0" not in text.render(result)
+
+
+def test_the_last_guard_masks_what_a_format_forgot() -> None:
+    report = f"safe\n  note: {TOKEN}\nnote: done\n"
+    assert any_secret(report)
+    assert printable_report(report) == ("safe\n  note: ********\nnote: done\n", 1)
+    assert printable_report("nothing\n of the kind\n") == ("nothing\n of the kind\n", 0)
+
+
+@pytest.mark.parametrize(
+    ("form", "module", "name"),
+    [
+        ("text", text, "render"),
+        ("markdown", markdown, "render"),
+        ("html", html, "render"),
+        ("json", json_sarif, "as_json"),
+        ("sarif", json_sarif, "as_sarif"),
+    ],
+)
+def test_every_report_passes_the_last_guard(
+    form: str, module: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, name, lambda *_: f"a careless format: {TOKEN}\n")
+    (tmp_path / "plan.json").write_text(json.dumps(document(create("a_b.c", name="x"))), "utf-8")
+    result = CliRunner().invoke(review, [str(tmp_path / "plan.json"), "--format", form])
+    assert result.stdout == "a careless format: ********\n"
+    assert "masked 1 lines" in result.stderr

@@ -40,6 +40,18 @@ class Machine:
     boot_disks: tuple[str, ...] = ()
     gpu: Gpu | None = None
 
+    def boots_from(self, disk: str) -> bool:
+        """Whether it takes the boot disk type, as far as that is known."""
+        return not self.boot_disks or disk in self.boot_disks
+
+    def takes_local_ssds(self, count: int) -> bool:
+        """Whether so many local SSDs can be used: all that it has, or none."""
+        return count in (0, self.local_ssds)
+
+    def has_accelerator(self, accelerator: str, count: int | None = None) -> bool:
+        """Whether its GPUs are of this kind (and so many, when `count` is given); False when it has none."""
+        return self.gpu is not None and self.gpu.accelerator == accelerator and count in (None, self.gpu.count)
+
 
 @dataclass(frozen=True)
 class LustreTier:
@@ -53,6 +65,10 @@ class LustreTier:
     coarse_step: int
     max: int
     other_steps: tuple[int, ...] = ()
+
+    def is_below_least(self, capacity_gib: int) -> bool:
+        """Whether an instance of so many GiB is smaller than the least of this throughput."""
+        return capacity_gib < self.min
 
 
 def build_entry(section: str, name: Any, entry: Any, file: str) -> tuple[Any, Any]:

@@ -13,14 +13,14 @@ import click
 
 from findings import UserError
 from groundplan import __version__
-from groundplan.review.assess import Assessment, Provenance, Verdict, assess
-from groundplan.review.folders import compare_folders
-from groundplan.review.judgement import PLAN_RULES, Category, PlanRule
-from groundplan.review.model import Plan
-from groundplan.review.policy import load_policies
-from groundplan.review.prices import load_prices
-from groundplan.review.reading import UnusableInput, read_plan
+from groundplan.on_plans.assess import PLAN_RULES, Assessment, Provenance, Verdict, assess, compare_outputs
+from groundplan.on_plans.prices import load_prices
 from groundplan.site.stacks import rank
+from plan_review.judgement import Category, PlanRule
+from plan_review.model import Plan
+from plan_review.policy import load_policies
+from plan_review.reading import UnusableInput, read_plan
+from plan_review.secrecy import printable_report
 
 FORMATS = ("text", "markdown", "html", "json", "sarif")
 
@@ -138,7 +138,7 @@ def diff(
 
         def run() -> Sequence[Plan]:
             old, new = _two_sides(sides, revisions, Path(scratch))
-            return compare_folders(old, new, names)
+            return compare_outputs(old, new, names)
 
         _report(context, run, form, output, fail_on, prices, ignores, policies, compared=names)
 
@@ -202,7 +202,10 @@ def _report(
     except UnusableInput as error:
         click.echo(f"groundplan {context.info_name}: {error}", err=True)
         context.exit(2)
-    _write(_render(form, result, own), output)
+    report, masked = printable_report(_render(form, result, own))
+    if masked:
+        click.echo(f"groundplan {context.info_name}: masked {masked} lines of the report that look secret", err=True)
+    _write(report, output)
     failing = [word for word in words if fails(result, word)]
     if failing:
         click.echo(f"groundplan {context.info_name}: failing on {', '.join(failing)}", err=True)
@@ -254,18 +257,18 @@ def _profile(profile: Path | None, own: tuple[PlanRule, ...]) -> tuple[Mapping[s
 
 def _render(form: str, result: Assessment, own: tuple[PlanRule, ...]) -> str:
     if form == "html":
-        from groundplan.review import html
+        from plan_review import html
 
         return html.render(result)
     if form == "markdown":
-        from groundplan.review import markdown
+        from plan_review import markdown
 
         return markdown.render(result)
     if form in ("json", "sarif"):
-        from groundplan.review import machine
+        from plan_review import json_sarif
 
-        return machine.as_json(result) if form == "json" else machine.as_sarif(result, own)
-    from groundplan.review import text
+        return json_sarif.as_json(result) if form == "json" else json_sarif.as_sarif(result, own)
+    from plan_review import text
 
     return text.render(result)
 

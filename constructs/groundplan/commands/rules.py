@@ -9,7 +9,7 @@ import click
 
 import groundplan.site.check  # noqa: F401  (registers the rules)
 from findings import RULES, Rule
-from groundplan.review.assess import PLAN_RULES
+from groundplan.on_plans.assess import PLAN_RULES
 from groundplan.site.stacks import STACKS
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from findings import ProfileError, UserError
-from groundplan.review.reading import UnusableInput
+from plan_review.reading import UnusableInput
 
 
 def synthesize_profile(profile: Path, out: Path) -> str:

@@ -18,8 +18,9 @@ from pydantic.dataclasses import dataclass
 
 from groundplan.kernel.constructs import Part
 from groundplan.kernel.fields import Cidr, ResourceName, Zone
-from groundplan.kernel.gke import JUMBO_MTU, ROCE_PROFILE
+from groundplan.kernel.gke import JUMBO_MTU
 from groundplan.kernel.props import PROPS
+from groundplan.kernel.roce import ROCE_PROFILE
 
 Mtu = Annotated[int, Field(ge=1300, le=JUMBO_MTU)]
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from findings import Problem, ProfilePath, Severity, rule
 from groundplan.catalog import shipped
 from groundplan.gpu.values import PoolValues
-from groundplan.kernel.gke import GPU_TAINT, JUMBO_MTU, ROCE_PROFILE, region_of
+from groundplan.kernel.gke import GPU_TAINT, region_of
+from groundplan.kernel.roce import ROCE_MTU, ROCE_PROFILE
 from groundplan.site.resolve import Site
 
 
@@ -99,7 +100,7 @@ def accelerator_machine(site: Site) -> Iterator[Problem]:
     """
     for pool in site.pools:
         gpu = pool.machine.gpu if pool.machine else None
-        if gpu and pool.accelerator != gpu.accelerator:
+        if gpu and pool.machine and not pool.machine.has_accelerator(pool.accelerator):
             yield Problem(
                 pool_path(pool, "accelerator"),
                 f"`gpu.pools[{pool.index}].accelerator` {pool.accelerator} is not what {pool.spec.machine_type} has, "
@@ -119,12 +120,12 @@ def gpu_disk_type(site: Site) -> Iterator[Problem]:
     Mend: leave `boot_disk.type` out.
     """
     for pool in site.pools:
-        disks = pool.machine.boot_disks if pool.machine and pool.machine.gpu else ()
-        if disks and pool.boot_disk_type not in disks:
+        machine = pool.machine
+        if machine and machine.gpu and not machine.boots_from(pool.boot_disk_type):
             yield Problem(
                 pool_path(pool, "boot_disk", "type"),
                 f"`gpu.pools[{pool.index}].boot_disk.type` {pool.boot_disk_type} cannot boot {pool.spec.machine_type}",
-                f"leave it out, or use {' or '.join(disks)}",
+                f"leave it out, or use {' or '.join(machine.boot_disks)}",
             )
 
 
@@ -140,7 +141,7 @@ def local_ssds(site: Site) -> Iterator[Problem]:
     Mend: leave `local_ssds` out.
     """
     for pool in site.pools:
-        if pool.machine and pool.machine.gpu and pool.local_ssds not in (0, pool.machine.local_ssds):
+        if pool.machine and pool.machine.gpu and not pool.machine.takes_local_ssds(pool.local_ssds):
             yield Problem(
                 pool_path(pool, "local_ssds"),
                 f"`gpu.pools[{pool.index}].local_ssds` {pool.local_ssds}: {pool.spec.machine_type} has "
@@ -258,10 +259,10 @@ def roce_mtu(site: Site) -> Iterator[Problem]:
 
     Mend: leave `mtu` out.
     """
-    if not site.fabric.rdma_exists and site.fabric.rdma_mtu != JUMBO_MTU:
+    if not site.fabric.rdma_exists and site.fabric.rdma_mtu != ROCE_MTU:
         yield Problem(
             ("gpu", "rdma", "mtu"),
-            f"`gpu.rdma.mtu` {site.fabric.rdma_mtu} is not {JUMBO_MTU}, the MTU of RoCE networks",
+            f"`gpu.rdma.mtu` {site.fabric.rdma_mtu} is not {ROCE_MTU}, the MTU of RoCE networks",
             "leave it out",
         )
 

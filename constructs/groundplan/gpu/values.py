@@ -7,7 +7,8 @@ from ipaddress import IPv4Network
 
 from groundplan.catalog import Catalog, Machine
 from groundplan.gpu.spec import Capacity, GpuPool, GpuSpec, Reservation
-from groundplan.kernel.gke import GPU_TAINT, ROCE_PROFILE, ReservationPath
+from groundplan.kernel.gke import GPU_TAINT, ReservationPath
+from groundplan.kernel.roce import ROCE_PROFILE
 
 #: Volume name -> folder of a GPU node: the driver's libraries and the gIB plugin. Pods mount both below /usr/local.
 HOST_PATHS = {"nvidia": "/home/kubernetes/bin/nvidia", "gib": "/home/kubernetes/bin/gib"}

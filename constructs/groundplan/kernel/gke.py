@@ -16,10 +16,7 @@ RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 #: OAuth scope of all nodes: what the account may do is decided by its roles, so the scope is the whole platform.
 NODE_SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 
-#: End of the name of the network profile whose NICs A3 Ultra and A4 have; bare metal and Falcon (H4D) have their own.
-ROCE_PROFILE = "-vpc-roce"
-
-#: MTU in bytes that RoCE wants, and the most that a VPC takes.
+#: The most that a VPC takes as MTU, in bytes.
 JUMBO_MTU = 8896
 
 _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+)(?:-gke\.(\d+))?)?\Z")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from findings import Problem, Severity, rule
+from groundplan.kernel.ports import WITH_PORTS, is_every_port
 from groundplan.kernel.ranges import admits_internet
 from groundplan.network.site_ranges import ranges_of
 from groundplan.network.spec import FirewallPorts, FirewallRule
 from groundplan.site.resolve import Site
-
-_WITH_PORTS = ("tcp", "udp", "sctp")
 
 
 @rule("network-default")
@@ -153,7 +152,7 @@ def firewall_ports(site: Site) -> Iterator[Problem]:
 
 
 def _port_fault(site: Site, entry: FirewallRule, allow: FirewallPorts) -> tuple[str, str] | None:
-    if allow.protocol not in _WITH_PORTS:
+    if allow.protocol not in WITH_PORTS:
         return (f"{allow.protocol} has no ports", "leave `ports` out") if allow.ports else None
     if not allow.ports:
         return f"{allow.protocol} without `ports` opens every port", 'name the ports, e.g. ports: ["443"]'
@@ -164,7 +163,7 @@ def _port_fault(site: Site, entry: FirewallRule, allow: FirewallPorts) -> tuple[
             return f"port {high} is above 65535", "correct the port"
         if low > high:
             return f"the ports {text} run backwards", f'write "{high}-{low}"'
-        if low <= 1 and high == 65535 and not _from_own_ranges(site, entry):
+        if is_every_port(text) and not _from_own_ranges(site, entry):
             return (
                 f"{allow.protocol} {text} opens every port to ranges outside the site",
                 "name the ports that are called",

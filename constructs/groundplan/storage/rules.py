@@ -43,7 +43,7 @@ def lustre_capacity_least(site: Site) -> Iterator[Problem]:
     Mend: the least capacity of the tier, or a tier that takes so little.
     """
     tier, capacity = site.catalog.tiers.get(site.lustre.throughput), site.lustre.capacity_gib
-    if not tier or capacity >= tier.min:
+    if not tier or not tier.is_below_least(capacity):
         return
     others = [t for t in site.catalog.tiers.values() if t.throughput > tier.throughput and t.min <= capacity]
     other = f" or `throughput: {min(others, key=lambda t: t.throughput).throughput}`" if others else ""

@@ -22,7 +22,7 @@ def ignore_unknown(site: Site) -> Iterator[Problem]:
     """
     unknown = [entry.rule for entry in site.profile.ignore if entry.rule not in RULES]
     # Rules of plans stand in the review, above this module; they are looked up by name, and only when one is named.
-    of_plans = import_module("groundplan.review.assess").PLAN_RULES if unknown else {}
+    of_plans = import_module("groundplan.on_plans.assess").PLAN_RULES if unknown else {}
     for index, entry in enumerate(site.profile.ignore):
         if entry.rule not in {**RULES, **of_plans} or entry.rule == "ignore-unknown":
             near = difflib.get_close_matches(entry.rule, [*RULES, *of_plans], n=1, cutoff=0.5)

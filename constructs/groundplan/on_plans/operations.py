@@ -1,0 +1,291 @@
+"""Rules on changes that run in place and yet disturb, surprise or cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from findings import Severity
+from groundplan.on_plans import capacity, ray
+from groundplan.on_plans.consequences import gpus_of
+from plan_review import display, helm_values, values
+from plan_review.display import count
+from plan_review.judgement import Breach, Category, plan_rule
+from plan_review.model import Action, Change, Plan, Resource
+
+
+def _updates(plans: Sequence[Plan], *types: str) -> Iterator[Change]:
+    for plan in plans:
+        for change in plan.changes:
+            if change.action is Action.UPDATE and (not types or change.type in types):
+                yield change
+
+
+@plan_rule("lustre-shrinks", Severity.ERROR, Category.REFUSED)
+def lustre_shrinks(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """A Lustre instance is to become smaller, which Managed Lustre refuses: it only grows.
+
+    Mend: put the capacity back, or move the data to a new, smaller instance.
+    """
+    for change in _updates(plans, "google_lustre_instance"):
+        was, becomes = (values.number(values.get(side, "capacity_gib")) for side in (change.before, change.after))
+        if was and becomes and becomes < was:
+            yield Breach(
+                change.stack,
+                change.address,
+                f"Lustre instance {change.label} is to shrink: capacity_gib {was:,} -> {becomes:,}",
+                "put the capacity back, or copy the data to a new, smaller instance",
+                "Google refuses it, so the apply fails; nothing is lost, nothing is saved",
+            )
+
+
+@plan_rule("lustre-grows", Severity.WARNING, Category.CAPACITY)
+def lustre_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """A Lustre instance grows, in place and for good: it never shrinks again, and is paid for at its new size.
+
+    Mend: none, when the space is needed.
+    """
+    for change in _updates(plans, "google_lustre_instance"):
+        was, becomes = (values.number(values.get(side, "capacity_gib")) for side in (change.before, change.after))
+        if was and becomes and becomes > was:
+            yield Breach(
+                change.stack,
+                change.address,
+                f"Lustre instance {change.label} grows: capacity_gib {was:,} -> {becomes:,}",
+                "make sure that the space is needed",
+                f"no data is lost; it can never shrink again; {capacity.tebibytes(becomes - was)} more are paid for",
+            )
+
+
+@plan_rule("machine-type-in-place", Severity.ERROR, Category.CAPACITY)
+def machine_type_in_place(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """A node pool's machine type changes in place: the apply may succeed and leave the nodes as they are.
+
+    Source: terraform-provider-google#23502.
+
+    Mend: a new pool under a new name; groundplan derives pool names from the machine type.
+    """
+    for change in _updates(plans, "google_container_node_pool"):
+        was, becomes = (values.text(side, "node_config.machine_type") for side in (change.before, change.after))
+        if was and becomes and was != becomes:
+            yield Breach(
+                change.stack,
+                change.address,
+                f"pool {change.label} changes node_config.machine_type {was} -> {becomes} in place",
+                "make a new pool under a new name, then remove this one",
+                "the apply may succeed and change no node (terraform-provider-google#23502)",
+            )
+
+
+@plan_rule("gpu-capacity-grows", Severity.WARNING, Category.CAPACITY)
+def gpu_capacity_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """A GPU pool that exists gets more nodes, or may grow to more: its source must have the machines, and they cost.
+
+    A pool that is made anew is not judged here: a first creation is the whole profile.
+
+    Mend: none, when the reservation holds so many machines.
+    """
+    for change, was, becomes in _resized(plans):
+        if becomes.most > was.most and becomes.gpu:
+            hours = (becomes.gpus - was.gpus) * capacity.HOURS_PER_MONTH
+            source = becomes.reservation
+            yield Breach(
+                change.stack,
+                change.address,
+                f"GPU pool {change.label} grows from {was.nodes} to {count(becomes.most, 'node')}: "
+                f"{was.gpus:,} -> {gpus_of(becomes)}",
+                f"make sure that {source} holds {count(becomes.most, 'machine')}",
+                f"{hours:+,} GPU-hours a month; no running node is touched; the apply waits for machines of {source}",
+            )
+
+
+@plan_rule("capacity-shrinks", Severity.WARNING, Category.CAPACITY)
+def capacity_shrinks(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """A pool gets fewer nodes: GKE chooses which, and pods on them are lost.
+
+    Mend: end the job first, or wait until it has ended.
+    """
+    for change, was, becomes in _resized(plans):
+        if becomes.most < was.most:
+            lost = gpus_of(_difference(was, becomes)) if was.gpu else "the pods on them"
+            yield Breach(
+                change.stack,
+                change.address,
+                f"pool {change.label} shrinks from {was.nodes} to {count(becomes.most, 'node')}",
+                "end the running job first",
+                f"{count(was.most - becomes.most, 'node')} drained, {lost} gone; a RayJob running there is lost",
+            )
+
+
+def _resized(plans: Sequence[Plan]) -> Iterator[tuple[Change, capacity.Pool, capacity.Pool]]:
+    for change in _updates(plans, "google_container_node_pool"):
+        was, becomes = (
+            capacity.pool(Resource(change.stack, change.address, change.type, side))
+            for side in (change.before, change.after)
+        )
+        if not values.unknown_at(change.unknown, "node_count"):
+            yield change, was, becomes
+
+
+def _difference(was: capacity.Pool, becomes: capacity.Pool) -> capacity.Pool:
+    lost = was.most - becomes.most
+    return capacity.Pool(was.resource, was.machine_type, lost, lost, was.gpu, was.gpus_per_node, was.reservation)
+
+
+@plan_rule("nodes-recreated", Severity.WARNING, Category.DISTURB)
+def nodes_recreated(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """A change runs in place for Terraform, but GKE recreates the nodes of the pool for it.
+
+    Source: GKE documentation, "Node upgrades": image, disk, kubelet, sysctl and version changes.
+
+    Mend: end the running job first, or choose the time.
+    """
+    arguments = (
+        "node_config.image_type", "node_config.disk_size_gb", "node_config.disk_type", "node_config.kubelet_config",
+        "node_config.linux_node_config", "node_config.boot_disk", "node_config.gvnic", "node_config.logging_variant",
+        "node_config.workload_metadata_config", "node_locations", "version",
+    )  # fmt: skip
+    for change in _updates(plans, "google_container_node_pool"):
+        changed = [
+            path
+            for path in arguments
+            if not values.unknown_at(change.unknown, path)
+            and values.get(change.after, path) is not None
+            and values.get(change.before, path) != values.get(change.after, path)
+        ]
+        if changed:
+            pool = capacity.pool(Resource(change.stack, change.address, change.type, change.before))
+            what = gpus_of(pool) if pool.gpu else "the pods on them"
+            yield Breach(
+                change.stack,
+                change.address,
+                f"pool {change.label} changes {display.listed(_with_values(change, changed))}",
+                "end the running job first, or choose the time",
+                f"GKE recreates its {pool.nodes} nodes one by one; {what} gone meanwhile, a running RayJob is lost",
+            )
+
+
+def _with_values(change: Change, paths: list[str]) -> list[str]:
+    return [
+        f"{path} {display.show(values.get(change.before, path), width=40)} -> "
+        f"{display.show(values.get(change.after, path), width=40)}"
+        for path in paths
+    ]
+
+
+@plan_rule("crd-upgrade", Severity.WARNING, Category.DISTURB)
+def crd_upgrade(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """A chart that keeps CRDs changes its version, and Helm never upgrades CRDs (terraform-provider-helm#944).
+
+    The new operator then meets the old definitions, which drop the fields they do not know without a word.
+
+    Mend: apply the CRDs of exactly the new version, server-side, before the plan.
+    """
+    for change in _updates(plans, "helm_release"):
+        chart = values.last_part(values.text(change.after, "chart"))
+        was, becomes = values.text(change.before, "version"), values.text(change.after, "version")
+        if was == becomes or not was or not becomes or not ("kuberay" in chart or chart == "kueue"):
+            continue
+        repository = values.text(change.after, "repository") or "REPOSITORY"
+        pull = f"helm pull {chart} --repo {repository} --version {becomes} --untar"
+        yield Breach(
+            change.stack,
+            change.address,
+            f"{chart} goes from {was} to {becomes}, and its CRDs stay at {was}: Helm never upgrades them",
+            f"before the apply: {pull}; kubectl apply --server-side --force-conflicts -f {chart}/crds",
+            f"the operator restarts; fields that only {becomes} knows are dropped until its CRDs are applied",
+        )
+
+
+@plan_rule("job-restarts", Severity.WARNING, Category.DISTURB)
+def job_restarts(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """A RayJob changes: the one that runs is deleted with its Ray cluster, and a new one starts.
+
+    Mend: wait until it has ended, when it must not be lost.
+    """
+    for change in _updates(plans, "helm_release"):
+        texts = [values.texts(side, "values") for side in (change.before, change.after)]
+        if [helm_values.parse(text) for text in texts[0]] == [helm_values.parse(text) for text in texts[1]]:
+            continue  # no object changes
+        was, becomes = ray.ray_work(change.before), ray.ray_work(change.after)
+        if not was and not becomes:
+            continue
+        settings = [d for d in display.differences(change) if d.path.startswith("values") and d.path != "values.name"]
+        what = "; ".join(_short(each) for each in settings[:2]) + (
+            f" (and {len(settings) - 2} more)" if len(settings) > 2 else ""
+        )
+        yield Breach(
+            change.stack,
+            change.address,
+            f"the job changes: {what or 'its name'}",
+            "wait until the running job has ended, or make sure that it saved a checkpoint",
+            _job_consequence(was, becomes),
+        )
+
+
+def _short(difference: display.Difference) -> str:
+    """The last part of the path is enough: ``train.sh: a=1 -> a=2``."""
+    path = difference.path.rpartition(".data.")[2].removeprefix("values.manifests.")
+    return str(display.Difference(display.cut(path, 60), difference.old, difference.new))
+
+
+def _job_consequence(was: tuple[ray.RayWork, ...], becomes: tuple[ray.RayWork, ...]) -> str:
+    old, new = {each.name: each for each in was}, {each.name: each for each in becomes}
+    parts = []
+    gone = [f"{each.kind} {name}" for name, each in old.items() if name not in new]
+    if gone:
+        parts.append(f"{', '.join(gone)} is deleted; if it still runs, it is lost")
+    kept = [f"{each.kind} {name}" for name, each in new.items() if name in old and each != old[name]]
+    if kept:
+        parts.append(f"{', '.join(kept)} changes under the same name; KubeRay does not run a started job again")
+    for name, each in new.items():
+        if name not in old:
+            parts.append(f"{each.kind} {name} starts on {count(each.workers, 'worker')} with {count(each.gpus, 'GPU')}")
+    return "; ".join(parts) or "what belongs to the job changes; the RayJob itself stays"
+
+
+@plan_rule("control-plane-access", Severity.WARNING, Category.OPEN)
+def control_plane_access(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """More may reach the control plane than before: an authorized network more, or an endpoint turned on.
+
+    Mend: none, when those who are named should call.
+    """
+    for change in _updates(plans, "google_container_cluster"):
+        opened = [*_new_networks(change), *_new_endpoints(change)]
+        if opened:
+            yield Breach(
+                change.stack,
+                change.address,
+                f"the control plane of cluster {change.label} opens: {'; '.join(opened)}",
+                "make sure that those who are named should call",
+                "they reach the Kubernetes API; a login is still needed",
+            )
+
+
+def _new_networks(change: Change) -> list[str]:
+    path = "master_authorized_networks_config.cidr_blocks"
+    was = {values.text(each, "cidr_block") for each in values.blocks(change.before, path)}
+    return [
+        f"authorized network {values.text(each, 'cidr_block')}" + (f" ({name})" if name else "") + " added"
+        for each in values.blocks(change.after, path)
+        if values.text(each, "cidr_block") not in was
+        for name in [values.text(each, "display_name")]
+    ]
+
+
+def _new_endpoints(change: Change) -> list[str]:
+    switches: tuple[tuple[str, Any, str], ...] = (
+        ("control_plane_endpoints_config.ip_endpoints_config.enabled", True, "IP endpoint turned on"),
+        ("control_plane_endpoints_config.dns_endpoint_config.allow_external_traffic", True, "DNS endpoint turned on"),
+        ("private_cluster_config.enable_private_endpoint", False, "public IP endpoint turned on"),
+        (
+            "master_authorized_networks_config.gcp_public_cidrs_access_enabled",
+            True,
+            "addresses of Google Cloud admitted",
+        ),
+    )
+    return [
+        text
+        for path, on, text in switches
+        if values.flag(change.after, path) is on and values.flag(change.before, path) is not on
+    ]

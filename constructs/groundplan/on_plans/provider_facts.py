@@ -1,0 +1,20 @@
+"""The catalog's facts of the providers, as the comparison of two configurations asks for them."""
+
+from __future__ import annotations
+
+import functools
+
+from plan_review.configurations import BUILT_IN, Known, identifying
+from staged_terraform.facts import expand, facts
+
+
+@functools.cache
+def known(kind: str) -> Known:
+    """What the catalog knows of a type (``catalog/provider_facts.yaml``); for others what identifies them."""
+    guess = identifying(kind)
+    if kind in BUILT_IN:
+        return guess
+    types = facts().types
+    entry = {**types.get(kind.partition("_")[0] + "_*", {}), **types.get(kind, {})}
+    force_new = expand(entry["force_new"]) if "force_new" in entry else guess.force_new
+    return Known(force_new, entry.get("defaults", {}))

@@ -1,0 +1,147 @@
+"""From plans to a judgement: every rule over them, the verdict, the quantities. Pure functions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from findings import Severity
+from plan_review import completeness, destruction, display, model, secrecy  # noqa: F401  (they register the rules of any plan)
+from plan_review.judgement import PLAN_RULES as PLAN_RULES
+from plan_review.judgement import Category, Notice, PlanRule, in_order
+from plan_review.model import QUIET, Action, Plan, Resources
+
+
+class Verdict(StrEnum):
+    """What a reviewer has to do. The gravest notice that counts decides."""
+
+    SAFE = "safe"
+    DECISION = "needs a decision"
+    DANGEROUS = "dangerous"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What the report stands on beyond the plans: the profile, when one was given. Names and hashes, no times."""
+
+    version: str
+    profile: str = ""
+    profile_digest: str = ""
+    compared: tuple[str, str] = ("", "")
+    """The two sides of a `diff`; empty for a review of plans."""
+    tool: str = "groundplan"
+    """The program that makes the report, of which `version` is told."""
+
+
+def _nothing() -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Supplement:
+    """What a product says beyond findings: rows and lines as they are shown, pictures and JSON made when asked for."""
+
+    capacity: Sequence[tuple[str, str, str]] = ()
+    """(what, before, after)"""
+    ranges: Sequence[tuple[str, str, str, str]] = ()
+    """(range, CIDR, used, of)"""
+    cost: Sequence[str] = ()
+    opened: Sequence[str] = ()
+    mermaid: Callable[[], str] = _nothing
+    svg: Callable[[], str] = _nothing
+    data: Callable[[], dict[str, Any]] = dict
+    """Further keys of the JSON report."""
+
+
+#: From the plans, and the resources before and after.
+Supplements = Callable[[Sequence[Plan], Resources, Resources], Supplement]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Everything that a report says."""
+
+    plans: tuple[Plan, ...]
+    notices: tuple[Notice, ...]
+    verdict: Verdict
+    provenance: Provenance
+    old: Resources
+    new: Resources
+    supplement: Supplement = field(default_factory=Supplement)
+    unknown_ignores: tuple[str, ...] = ()
+    counts: dict[Action, int] = field(default_factory=dict)
+
+    @property
+    def counting(self) -> list[Notice]:
+        """Notices that weigh in the verdict."""
+        return [each for each in self.notices if each.counts]
+
+    @property
+    def is_diff(self) -> bool:
+        return any(plan.configuration for plan in self.plans)
+
+    @property
+    def changed_stacks(self) -> int:
+        return sum(any(c.action not in QUIET for c in plan.changes) for plan in self.plans)
+
+    def has(self, category: Category) -> bool:
+        return any(each.category is category for each in self.counting)
+
+
+def assess(
+    plans: Sequence[Plan],
+    *,
+    provenance: Provenance,
+    ignores: Mapping[str, str] | None = None,
+    policies: Iterable[PlanRule] = (),
+    supplement: Supplements | None = None,
+) -> Assessment:
+    """Judge plans by every registered rule.
+
+    `ignores` are rules with the reason to accept them; `policies` are the user's own rules; `supplement` is what the
+    product says beyond them.
+    """
+    old, new = model.before(plans), model.after(plans)
+    rules = [*PLAN_RULES.values(), *policies]
+    found: list[Notice] = []
+    for rule in rules:
+        found += rule.notices(plans) if rule.on == "changes" else _resource_notices(rule, old, new)
+    reasons = ignores or {}
+    hidden = model.hidden(plans)
+    notices = tuple(
+        replace(
+            each,
+            address=display.without(each.address, hidden),
+            message=display.without(each.message, hidden),
+            consequence=display.without(each.consequence, hidden),
+            ignored=reasons.get(each.rule, ""),
+        )
+        for each in in_order(found)
+    )
+    return Assessment(
+        plans=tuple(plans),
+        notices=notices,
+        verdict=_verdict(notices),
+        provenance=provenance,
+        old=old,
+        new=new,
+        supplement=supplement(plans, old, new) if supplement else Supplement(),
+        unknown_ignores=tuple(sorted(set(reasons) - {rule.slug for rule in rules})),
+        counts=dict(Counter(change.action for plan in plans for change in plan.changes)),
+    )
+
+
+def _resource_notices(rule: PlanRule, old: Resources, new: Resources) -> list[Notice]:
+    """What a policy says of what will be; `standing` when it says the same of what is."""
+    already = {(each.stack, each.address, each.message) for each in rule.notices(old)}
+    return [replace(each, standing=(each.stack, each.address, each.message) in already) for each in rule.notices(new)]
+
+
+def _verdict(notices: Sequence[Notice]) -> Verdict:
+    counting = [each for each in notices if each.counts]
+    if any(each.severity is Severity.ERROR for each in counting):
+        return Verdict.DANGEROUS
+    return Verdict.DECISION if counting else Verdict.SAFE

@@ -1,0 +1,85 @@
+"""Rules on what is replaced or destroyed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from findings import Severity
+from plan_review.causes import cause
+from plan_review.judgement import Breach, Category, plan_rule
+from plan_review.losses import Loss, loss
+from plan_review.model import Action, Change, Plan
+
+_VERBS = {Action.REPLACE: "replaced", Action.DESTROY: "destroyed"}
+
+
+@plan_rule("resource-replaced", Severity.ERROR, Category.REPLACE)
+def resource_replaced(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """Something that exists is destroyed and made anew.
+
+    An error when nodes with GPUs, a cluster, or data go; else a warning. The cause is what forces it: the arguments
+    that the provider cannot change in place, or what it follows by `replace_triggered_by`.
+
+    Mend: undo the change that forces it, or plan the time: end the running job, save what is needed.
+    """
+    yield from _gone(plans, Action.REPLACE)
+
+
+@plan_rule("resource-destroyed", Severity.ERROR, Category.DESTROY)
+def resource_destroyed(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """Something that exists is destroyed and not made anew.
+
+    An error when nodes with GPUs, a cluster, or data go; else a warning.
+
+    Mend: put it back into the configuration, or plan the time.
+    """
+    yield from _gone(plans, Action.DESTROY)
+
+
+def _gone(plans: Sequence[Plan], action: Action) -> Iterator[Breach]:
+    for plan in plans:
+        alike: dict[tuple[str, str], list[tuple[Change, Loss]]] = {}
+        for change in plan.changes:
+            if change.action is not action:
+                continue
+            lost = loss(change)
+            why = cause(change, plan.changes)
+            if lost.grave:
+                yield _breach(change, lost, f"{lost.noun} is {_VERBS[action]}: {why}")
+            elif change.type not in ("terraform_data", "null_resource"):
+                alike.setdefault((change.type, re.sub(r"\d+", "#", why)), []).append((change, lost))
+        for members in alike.values():
+            change, lost = members[0]
+            why = cause(change, plan.changes)
+            noun, verb = lost.noun, "is"
+            if len(members) > 1:
+                noun, verb = f"{lost.noun} and {len(members) - 1} more {change.type}", "are"
+            yield _breach(change, lost, f"{noun} {verb} {_VERBS[action]}: {why}")
+
+
+def _breach(change: Change, lost: Loss, message: str) -> Breach:
+    hint = "undo what forces it, or choose the time: end the running job first and save what is needed"
+    return Breach(
+        change.stack,
+        change.address,
+        message,
+        hint if change.action is Action.REPLACE else "keep it in the configuration, or choose the time",
+        lost.text,
+        Severity.ERROR if lost.grave else Severity.WARNING,
+        Category.DATA if lost.data else None,
+    )
+
+
+@plan_rule("resource-forgotten", Severity.WARNING, Category.DISTURB)
+def resource_forgotten(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """Terraform lets go of something that stays in the cloud: it is paid on, and managed by nobody.
+
+    Mend: import it elsewhere, or destroy it.
+    """
+    for plan in plans:
+        for change in plan.changes:
+            if change.action is Action.FORGET:
+                message = f"{change.type} {change.label} is forgotten, not destroyed"
+                consequence = "it stays in the cloud, is paid on, and no state knows it"
+                yield Breach(change.stack, change.address, message, "say who owns it now", consequence)
