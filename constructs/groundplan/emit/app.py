@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fast_bindings import loader as bindings
 from findings import Finding, UserError
 from groundplan.emit.artefacts import artefacts
+from groundplan.emit.modules import load, type_checks
 from groundplan.site.check import checked_site
 from groundplan.site.resolve import Site
 from groundplan.site.stacks import STACKS
@@ -91,11 +91,12 @@ def write_site(site: Site, out: Path, warnings: list[Finding] | None = None) -> 
 
 
 def _synthesize_stacks(site: Site, folder: Path) -> None:
-    bindings.load()
+    load()
     from groundplan.emit.stacks import build_app
 
     try:
-        build_app(site, folder).synth()
+        with type_checks():
+            build_app(site, folder).synth()
     except RuntimeError as error:  # what jsii raises for anything that goes wrong on the Node side
         reason = str(error).partition("\n")[0]
         raise UserError(f"cdktf could not synthesize: {reason}; please report it with your profile") from error
