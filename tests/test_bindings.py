@@ -9,21 +9,26 @@ import os
 import subprocess
 import sys
 import tarfile
+import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import typeguard
 
+import fast_bindings
 import groundplan
-from fast_bindings import loader as bindings
-from fast_bindings import node, slim
+from fast_bindings import node, registry, slim
+from fast_bindings.options import Options
+from groundplan.emit import modules
 
 SOURCES = Path(groundplan.__file__).parent
+PROFILE = Path(__file__).parents[1] / "profiles" / "nemo-rl-b200.yaml"
 
 HELM = """
 import os
-from fast_bindings import loader as bindings
-bindings.load()
+from groundplan.emit import modules
+modules.load()
 from cdktf import App, LocalBackend, TerraformStack
 from cdktf_cdktf_provider_helm.provider import HelmProvider
 from cdktf_cdktf_provider_helm.release import Release, ReleaseSet
@@ -127,7 +132,7 @@ def test_plain_imports_install_nothing(tmp_path: Path, cache: Mapping[str, str],
         "import sys, jsii, cdktf_cdktf_provider_helm as root\n"
         "assert 'data_helm_template' in root.__all__, 'the real root package'\n"
         "assert jsii.kernel.load.__func__ is type(jsii.kernel).load\n"
-        "assert not [finder for finder in sys.meta_path if type(finder).__module__ == bindings.__name__]\n"
+        "assert not [finder for finder in sys.meta_path if type(finder).__module__.startswith('fast_bindings')]\n"
     )
     run(program, tmp_path / "out", {**cache, "GROUNDPLAN_PLAIN_IMPORTS": "1"})
     assert files(tmp_path / "out") == helm_files
@@ -138,7 +143,7 @@ def test_collector_is_restored_and_second_load_is_free(tmp_path: Path, cache: Ma
         "import gc, jsii\n"
         "assert gc.isenabled()\n"
         "before = jsii.kernel.load\n"
-        "bindings.load()\n"
+        "modules.load()\n"
         "assert jsii.kernel.load is before\n"
     )
     run(program, tmp_path / "out", cache)
@@ -147,7 +152,7 @@ def test_collector_is_restored_and_second_load_is_free(tmp_path: Path, cache: Ma
 def test_class_of_a_module_nobody_imported_is_found(tmp_path: Path, cache: Mapping[str, str]) -> None:
     """jsii asks for it when Node returns an object of such a class."""
     program = (
-        "import sys\nfrom fast_bindings import loader as bindings\nbindings.load()\n"
+        "import sys\nfrom groundplan.emit import modules\nmodules.load()\n"
         "import cdktf_cdktf_provider_helm._jsii\nfrom jsii import _reference_map\n"
         "assert 'cdktf_cdktf_provider_helm.release' not in sys.modules\n"
         "assert _reference_map._try_import_type_module('@cdktf/provider-helm.release.Release')\n"
@@ -202,18 +207,19 @@ def test_unusable_cache_folder(tmp_path: Path, helm_files: dict[str, str], varia
 def test_fast_path_breaks_down(tmp_path: Path, helm_files: dict[str, str], breakage: str, said: str) -> None:
     program = f"from fast_bindings import slim\n{breakage}\nslim.build = build\n" + HELM
     if "reference_map" in breakage:  # jsii itself needs what was taken away
-        program = program.replace("bindings.load()", "bindings.load(); m._submodule_fqn_map = {}")
+        program = program.replace("modules.load()", "modules.load(); m._submodule_fqn_map = {}")
     done = run(program, tmp_path / "out", {"GROUNDPLAN_CACHE": str(tmp_path / "cache")})
     assert said in done.stderr
     assert files(tmp_path / "out") == helm_files
 
 
 TEMPLATE = """
-from fast_bindings import loader as bindings
-bindings.load()
+import fast_bindings
+from groundplan.emit import modules
+modules.load()
 try:
     from cdktf_cdktf_provider_helm.data_helm_template import DataHelmTemplate
-except bindings.BindingsError as error:
+except fast_bindings.BindingsError as error:
     print(error)
 else:
     from cdktf import App, TerraformStack
@@ -240,9 +246,78 @@ def test_module_outside_the_registry_needs_a_word(tmp_path: Path, cache: Mapping
 )
 def test_extra_modules_are_checked(monkeypatch: pytest.MonkeyPatch, value: str, message: str) -> None:
     monkeypatch.setenv("GROUNDPLAN_EXTRA_MODULES", value)
-    with pytest.raises(bindings.BindingsError, match=r"^GROUNDPLAN_EXTRA_MODULES: ") as error:
-        bindings._modules()
+    with pytest.raises(fast_bindings.BindingsError, match=r"^GROUNDPLAN_EXTRA_MODULES: ") as error:
+        registry.chosen_modules(modules.MODULES, None, Options("groundplan"))
     assert message in str(error.value)
+
+
+# Any cdktf program
+
+UNTOUCHED = """
+import typing, typeguard
+before = typing.get_type_hints, typeguard.check_type
+def untouched():
+    return (typing.get_type_hints, typeguard.check_type) == before
+"""
+
+OWN_LIST = (
+    UNTOUCHED
+    + """
+import sys, fast_bindings
+fast_bindings.load({"helm": ["provider"]}, extra={"helm": ["release"]}, name="my-site")
+assert untouched()
+from cdktf import App, TerraformStack
+from cdktf_cdktf_provider_helm.release import Release
+stack = TerraformStack(App(), "s")
+for wrong in ({"name": 1, "chart": "c"}, {"name": "n", "chart": "c", "nmespace": "x"}):
+    try:
+        Release(stack, "wrong", **wrong)
+    except TypeError as error:
+        print(error)
+    else:
+        raise SystemExit(f"accepted {wrong}")
+with fast_bindings.spared_type_checks():
+    assert typeguard.check_type is not before[1]
+    Release(stack, "right", name="n", chart="c")
+assert untouched()
+try:
+    fast_bindings.load({"helm": ["data_helm_template"]}, name="my-site")
+except fast_bindings.BindingsError as error:
+    print(error)
+assert not [name for name in sys.modules if name.partition(".")[0] == "groundplan"]
+"""
+)
+
+
+def test_program_with_a_list_of_its_own(tmp_path: Path) -> None:
+    """Nothing of groundplan is imported, and cdktf's own checks refuse a wrong type and a typo."""
+    done = run(OWN_LIST, tmp_path / "out", {"MY_SITE_CACHE": str(tmp_path / "cache")})
+    assert "type of argument name must be str" in done.stdout
+    assert "unexpected keyword argument 'nmespace'" in done.stdout
+    assert "the first call of load left out helm.data_helm_template; name all modules there" in done.stdout
+    assert list((tmp_path / "cache").glob("provider-helm-*.tgz"))
+
+
+def test_type_checks_return_after_an_exception() -> None:
+    before = typing.get_type_hints, typeguard.check_type
+    with pytest.raises(KeyError), fast_bindings.spared_type_checks(), fast_bindings.spared_type_checks():
+        raise KeyError
+    assert (typing.get_type_hints, typeguard.check_type) == before
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["build", "failed build"])
+def test_build_leaves_the_type_checks_in_place(tmp_path: Path, cache: Mapping[str, str], fails: bool) -> None:
+    failure = "def build_app(*a): raise RuntimeError('no')\nstacks.build_app = build_app\n" if fails else ""
+    program = UNTOUCHED + (
+        "import os\nfrom pathlib import Path\nfrom findings import UserError\n"
+        "from groundplan.emit import app, modules\nfrom groundplan.site.check import checked_site\n"
+        f"modules.load()\nassert untouched()\nfrom groundplan.emit import stacks\n{failure}"
+        f"site = checked_site(Path({str(PROFILE)!r}))[0]\n"
+        "try:\n    app._synthesize_stacks(site, Path(os.environ['OUT']))\n    print('built')\n"
+        "except UserError:\n    print('failed')\n"
+        "assert untouched()\n"
+    )
+    assert run(program, tmp_path / "out", cache).stdout == ("failed\n" if fails else "built\n")
 
 
 # The slim assembly
@@ -265,15 +340,14 @@ def test_slim_assembly_refuses_a_tarball_it_does_not_know(tmp_path: Path) -> Non
 
 
 def test_cache_of_others_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GROUNDPLAN_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert slim.cache_folder() == tmp_path / "groundplan"
+    assert slim.cache_folder("groundplan") == tmp_path / "groundplan"
     assert (tmp_path / "groundplan").stat().st_mode & 0o777 == 0o700
     (tmp_path / "groundplan").chmod(0o777)
     with pytest.raises(PermissionError, match="others may write"):
-        slim.cache_folder()
-    monkeypatch.setenv("GROUNDPLAN_CACHE", str(tmp_path / "groundplan"))  # the user's own choice
-    assert slim.cache_folder() == tmp_path / "groundplan"
+        slim.cache_folder("groundplan")
+    own_choice = str(tmp_path / "groundplan")
+    assert slim.cache_folder("groundplan", own_choice) == tmp_path / "groundplan"
 
 
 # Node
@@ -322,13 +396,13 @@ def test_no_usable_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version
     monkeypatch.setattr(node, "wheel_node", lambda: None)
     if version:
         fake_node(tmp_path, version)
-    with pytest.raises(bindings.BindingsError) as error:
+    with pytest.raises(fast_bindings.BindingsError) as error:
         node.use_node({"PATH": str(tmp_path)})
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_wrong_jsii_node(tmp_path: Path) -> None:
-    with pytest.raises(bindings.BindingsError, match=r"^JSII_NODE: .*nothing is not an executable file"):
+    with pytest.raises(fast_bindings.BindingsError, match=r"^JSII_NODE: .*nothing is not an executable file"):
         node.use_node({"JSII_NODE": str(tmp_path / "nothing")})
 
 
@@ -353,19 +427,19 @@ def loads_cdktf(path: Path) -> bool:
 
 
 def test_registry_is_sorted_and_exists() -> None:
-    for provider, names in bindings.MODULES.items():
+    for provider, names in modules.MODULES.items():
         assert list(names) == sorted(set(names))
-        assert set(names) <= set(bindings._submodules(bindings.PYTHON_PREFIX + provider))
+        assert set(names) <= set(registry.submodules(registry.PYTHON_PREFIX + provider))
 
 
 def test_registry_holds_every_module_that_is_imported() -> None:
     used = {
-        name.removeprefix(bindings.PYTHON_PREFIX)
+        name.removeprefix(registry.PYTHON_PREFIX)
         for path in SOURCES.rglob("*.py")
         for name in imported(path)
-        if name.startswith(bindings.PYTHON_PREFIX)
+        if name.startswith(registry.PYTHON_PREFIX)
     }
-    assert used <= {f"{provider}.{name}" for provider, names in bindings.MODULES.items() for name in names}
+    assert used <= {f"{provider}.{name}" for provider, names in modules.MODULES.items() for name in names}
 
 
 def test_only_stacks_constructs_and_emit_load_cdktf() -> None:
@@ -376,7 +450,7 @@ def test_only_stacks_constructs_and_emit_load_cdktf() -> None:
 
 def test_nothing_else_starts_node() -> None:
     """Importing the command line and all but stacks, constructs and emit leaves cdktf and jsii alone."""
-    names = ["fast_bindings.loader"]
+    names = ["fast_bindings"]
     for path in SOURCES.rglob("*.py"):
         parts = path.relative_to(SOURCES.parent).with_suffix("").parts
         if not parts[-1].endswith(("stack", "constructs", "__main__")) and parts[1] != "emit":

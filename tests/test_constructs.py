@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from groundplan.emit.modules import load
 from sites import ROOT
 
 #: A program of another team: a fabric and a pool in a stack of their own, beside a pool on networks that exist.
@@ -17,7 +18,12 @@ PROGRAM = ROOT / "docs" / "examples" / "fabric_and_pool.py"
 
 def test_a_fabric_and_a_pool_in_a_program_of_ones_own(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", f"from fast_bindings.loader import load; load()\n{PROGRAM.read_text()}", str(tmp_path)],
+        [
+            sys.executable,
+            "-c",
+            f"from groundplan.emit.modules import load; load()\n{PROGRAM.read_text()}",
+            str(tmp_path),
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -72,9 +78,7 @@ POOL = {
     ],
 )
 def test_wrong_props_are_refused_by_name(props: str, given: dict[str, object], says: str) -> None:
-    from fast_bindings import loader
-
-    loader.load()
+    load()
     from groundplan.gpu import constructs
 
     with pytest.raises((TypeError, ValueError), match=says.replace(".", r"\.")):

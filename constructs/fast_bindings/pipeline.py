@@ -15,11 +15,12 @@ from fast_bindings.node import BindingsError
 
 
 def install(
-    process: Any, kernel_types: Any, spare: MutableMapping[str, str], note: Callable[[str], None]
+    process: Any, kernel_types: Any, spare: MutableMapping[str, str], note: Callable[[str], None], plain: str
 ) -> Callable[[], None]:
     """Defer the answers of jsii's Node process; `process` and `kernel_types` are jsii's modules of these parts.
 
-    When Node refuses an assembly, the one that `spare` holds under its name (the full tarball) is tried in its place.
+    When Node refuses an assembly, the one that `spare` holds under its name (the full tarball) is tried in its place;
+    `plain` is the variable that turns all of this off.
     Returns a function that reads every answer still owed, for callers that need a load to be done. Raises
     AttributeError, having changed nothing, when jsii is not as expected.
     """
@@ -53,9 +54,7 @@ def install(
         full = spare.pop(request.name, None)
         if full is None:
             reason = str(getattr(answer, "error", answer)).partition("\n")[0]
-            raise BindingsError(
-                f"Node cannot load {request.name} {request.version}: {reason}; set GROUNDPLAN_PLAIN_IMPORTS=1"
-            )
+            raise BindingsError(f"Node cannot load {request.name} {request.version}: {reason}; set {plain}=1")
         note(f"the full tarball of {request.name}, for Node refuses the slim one")
         deferred_send(self, load(name=request.name, version=request.version, tarball=full), response_type)
 

@@ -1,7 +1,7 @@
 """Slim assemblies: a provider's jsii tarball cut down to the modules that are used.
 
 The google provider ships 1,470 modules in a tarball of 32 MB. Node unpacks it (334 MB), parses its 99 MB of type
-information and requires every module, though groundplan uses some thirty. The jsii kernel checks nothing but the
+information and requires every module, though a program uses some thirty. The jsii kernel checks nothing but the
 name and version of what it is told to load, so it can be given a tarball with just these thirty, made of the same
 files: 0.3 MB.
 
@@ -35,8 +35,8 @@ def submodule(module: str) -> str:
     return re.sub(r"_(.)", lambda match: match[1].upper(), module)
 
 
-def cache_folder() -> Path:
-    """Make the folder for slim tarballs: ``GROUNDPLAN_CACHE``, or ``groundplan`` in ``XDG_CACHE_HOME`` or ``~/.cache``.
+def cache_folder(name: str, configured: str | None = None) -> Path:
+    """Make the folder for slim tarballs: `configured`, or `name` in ``XDG_CACHE_HOME`` or ``~/.cache``.
 
     Node runs what is kept there. So a folder that others may write to is used only if it was asked for by name.
 
@@ -44,11 +44,11 @@ def cache_folder() -> Path:
         OSError: the folder cannot be made or used.
         RuntimeError: there is no home directory.
     """
-    if configured := os.environ.get("GROUNDPLAN_CACHE"):
+    if configured:
         folder = Path(configured).absolute()
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME", ""))  # to be ignored if relative, says the standard
-        folder = (base if base.is_absolute() else Path.home() / ".cache") / "groundplan"
+        folder = (base if base.is_absolute() else Path.home() / ".cache") / name
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"{folder} cannot be written")

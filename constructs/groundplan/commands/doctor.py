@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 
 import click
 
-from fast_bindings.node import BindingsError, use_node
+from fast_bindings import BindingsError, use_node
 
 #: Oldest Terraform that takes write-only arguments and ephemeral variables.
 TERRAFORM_FLOOR = (1, 11)

@@ -16,9 +16,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fast_bindings import loader as bindings
 from findings import Finding, ProfileError, UserError
 from groundplan.emit.artefacts import artefacts
+from groundplan.emit.modules import load, type_checks
 from groundplan.site.check import checked_site
 from groundplan.site.resolve import Site
 from groundplan.site.stacks import STACKS
@@ -102,14 +102,15 @@ class SiteProgram:
         except OSError as error:
             raise UserError(f"cannot write to {out}: {error.strerror}") from None
         self._scratch = scratch
-        bindings.load()
+        load()
         from groundplan.emit.stacks import add_stacks, build_app  # cdktf: a second, and only for who synthesizes
 
         try:
-            self.app: App = build_app(Path(scratch.name))
-            """The cdktf app; stacks of your own may be added to it."""
-            self.stacks: Mapping[str, SiteStack] = MappingProxyType(add_stacks(self.app, site))
-            """Name (`network`, `storage`, ...) -> stack."""
+            with type_checks():
+                self.app: App = build_app(Path(scratch.name))
+                """The cdktf app; stacks of your own may be added to it."""
+                self.stacks: Mapping[str, SiteStack] = MappingProxyType(add_stacks(self.app, site))
+                """Name (`network`, `storage`, ...) -> stack."""
         except RuntimeError as error:
             scratch.cleanup()
             raise _cdktf_failed(error) from error
@@ -125,7 +126,8 @@ class SiteProgram:
         """
         scratch = Path(self._scratch.name)
         try:
-            self.app.synth()
+            with type_checks():
+                self.app.synth()
             for name, text in artefacts(self.site).items():
                 path = scratch / name
                 path.parent.mkdir(parents=True, exist_ok=True)

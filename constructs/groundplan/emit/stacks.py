@@ -1,4 +1,4 @@
-"""The cdktf app of a site. Imported only after the bindings are loaded (see :mod:`fast_bindings.loader`)."""
+"""The cdktf app of a site. Imported only after the bindings are loaded (see :mod:`groundplan.emit.modules`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """What the six stacks share: backend, pinned providers, and the pass-through chart.
 
-Stack modules import cdktf; load it through :func:`fast_bindings.loader.load` first, which takes a second
-instead of sixteen. They can be used on their own from any cdktf program: ``NetworkStack(app, resolve(profile))``.
+Stack modules import cdktf; load it through :func:`groundplan.emit.modules.load` first, which takes a second
+instead of sixteen; a program that does not just waits longer. They can be
+used on their own from any cdktf program: ``NetworkStack(app, resolve(profile))``.
 """
 
 from __future__ import annotations
