@@ -17,7 +17,7 @@ from cdktf_cdktf_provider_helm.release import Release
 from constructs import Construct
 
 from groundplan.kernel.part import Part
-from groundplan.kernel.props import KUBERNETES_NAME, RELEASE_NAME, require_number, require_pattern, require_text
+from groundplan.kernel.props import KUBERNETES_NAME, RELEASE_NAME, refuse, require_number, require_pattern, require_text
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform import gib
 
@@ -95,9 +95,7 @@ class GibInstallerProps:
     def __post_init__(self) -> None:
         require_text(self, "image")
         if isinstance(self.accelerators, str) or not self.accelerators:
-            raise ValueError(
-                f"GibInstallerProps.accelerators: {self.accelerators!r} is not a tuple of at least one name"
-            )
+            refuse(self, "accelerators", "a tuple of at least one name")
 
 
 class GibInstaller(PassThroughChart):

@@ -13,7 +13,7 @@ from constructs import Construct
 
 from groundplan.kernel.part import Part
 from groundplan.kernel.props import KUBERNETES_NAME, refuse, require_number, require_pattern, require_text
-from groundplan.storage.constructs import ExistingLustre
+from groundplan.storage.values import ExistingLustre
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ class LustreVolume(Part):
                     persistent_volume_source=volume.PersistentVolumeV1SpecPersistentVolumeSource(
                         csi=volume.PersistentVolumeV1SpecPersistentVolumeSourceCsi(
                             driver="lustre.csi.storage.gke.io",
-                            volume_handle=f"{lustre.project}/{lustre.zone}/{lustre.name}",
+                            volume_handle=lustre.volume_handle,
                             volume_attributes={"ip": address, "filesystem": lustre.filesystem},
                         )
                     ),

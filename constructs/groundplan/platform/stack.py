@@ -27,7 +27,6 @@ from groundplan.platform.objects import network_objects
 from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.site.resolve import Site
 from groundplan.site.stack import ClusterClientStack
-from groundplan.storage.constructs import LustreInstance
 
 
 class PlatformStack(ClusterClientStack):
@@ -113,7 +112,7 @@ def lustre_volume_props(site: Site, labels: Mapping[str, str]) -> LustreVolumePr
     """The site's instance as the volume of its jobs."""
     own = site.lustre
     return LustreVolumeProps(
-        lustre=LustreInstance.existing(name=own.name, project=own.project, zone=own.zone, filesystem=own.filesystem),
+        lustre=own.reference,
         volume=own.volume,
         claim=own.claim,
         namespace=site.profile.platform.namespace,
