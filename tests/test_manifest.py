@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from groundplan import manifest
+from groundplan.kernel import yaml_text
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.objects import network_objects
 from groundplan.workload.rayjob import manifests
@@ -18,7 +18,7 @@ class _Pure(yaml.SafeDumper):
         return True
 
 
-_Pure.add_representer(str, manifest._text)
+_Pure.add_representer(str, yaml_text._text)
 
 
 def pure(data: object) -> str:

@@ -83,12 +83,21 @@ def test_a_folder_that_is_no_synth_output(terraform: None, tmp_path: Path) -> No
     assert "no stacks/*/cdk.tf.json" in result.output
 
 
+#: A shell starts what it puts in the background with interrupts ignored, and children inherit that.
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from groundplan.commands.rehearse import rehearse
+rehearse()
+"""
+
+
 def test_ctrl_c_leaves_nothing_behind(terraform: None, tmp_path: Path) -> None:
     folder = standin.write(standin.site(), tmp_path / "out")
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-c", "from groundplan.commands.rehearse import rehearse; rehearse()", str(folder)],
+        [sys.executable, "-c", INTERRUPTIBLE, str(folder)],
         env={**os.environ, "TMPDIR": str(scratch)},
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,

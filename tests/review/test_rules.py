@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -51,6 +52,17 @@ def node(**changed: Any) -> dict[str, Any]:
 def job(name: str, steps: int) -> dict[str, Any]:
     values = f"manifests:\n  job:\n    apiVersion: ray.io/v1\n    kind: RayJob\n    metadata: {{name: {name}}}\n"
     return {"name": "job", "chart": "./chart", "values": [f"{values}    spec: {{entrypoint: run {steps}}}\n"]}
+
+
+def daemon_set(name: str, image: str) -> dict[str, Any]:
+    container = {"name": name, "image": image}
+    return {"metadata": [{"name": name}], "spec": [{"template": [{"spec": [{"container": [container]}]}]}]}
+
+
+def ray_job(image: str) -> str:
+    group = {"template": {"spec": {"containers": [{"name": "ray-head", "image": image}]}}}
+    job = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "j"}}
+    return json.dumps({"manifests": {"j": job | {"spec": {"rayClusterSpec": {"headGroupSpec": group}}}}})
 
 
 #: Rule -> (severity, what trips it, what does not).
@@ -134,6 +146,21 @@ TABLE: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
         "warning",
         [create("google_compute_address.a", name="a", address_type="EXTERNAL")],
         [create("google_compute_address.a", name="a", address_type="INTERNAL")],
+    ),
+    "job-image": (
+        "warning",
+        [create("helm_release.j", name="j", values=[ray_job("nvcr.io/nvidia/nemo-rl:master")])],
+        [create("helm_release.j", name="j", values=[ray_job("nvcr.io/nvidia/nemo-rl:v0.7.0")])],
+    ),
+    "gib-image-floating": (
+        "warning",
+        [create("kubernetes_daemon_set_v1.nccl-rdma-installer", **daemon_set("nccl-rdma-installer", "a/gib"))],
+        [create("kubernetes_daemon_set_v1.nccl-rdma-installer", **daemon_set("nccl-rdma-installer", "a/gib:v1.1.1"))],
+    ),
+    "image-floating": (
+        "warning",
+        [create("kubernetes_daemon_set_v1.d", **daemon_set("d", "quay.io/a/b:dev"))],
+        [create("kubernetes_daemon_set_v1.d", **daemon_set("d", "quay.io/a/b:v1"))],
     ),
     "ingress-open": (
         "error",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from rules.support import GONE, Case, findings, slugs
@@ -24,6 +26,9 @@ def mode(capacity: str) -> dict[str, object]:
     return edits
 
 
+#: Catalog entries that users might write.
+MACHINES = str(Path(__file__).with_name("machines.yaml"))
+
 CASES = [
     Case(
         "roce-profile",
@@ -45,6 +50,20 @@ CASES = [
         {f"{POOL}.machine_type": "a3-ultragpu-8g"},
         f"{POOL}.machine_type",
         ("has no GPUs",),
+    ),
+    *(
+        Case(
+            "machine-fabric",
+            {"catalog": [MACHINES], f"{POOL}.machine_type": name, "gpu.rdma.cidrs": cidrs},
+            {"catalog": [MACHINES], f"{POOL}.machine_type": "a4-eight-nics"},
+            f"{POOL}.machine_type",
+            (name, what, "one RoCE NIC for each GPU", "a4-eight-nics"),
+        )
+        for name, cidrs, what in (
+            ("a4-one-nic", [], "it has no RDMA NICs"),
+            ("a4-four-nics", [f"192.168.{n}.0/24" for n in range(1, 5)], "it has 4 RDMA NICs for 8 GPUs"),
+            ("a3-megagpu-8g", [f"192.168.{n}.0/24" for n in range(1, 9)], "GPUDirect-TCPXO"),
+        )
     ),
     Case(
         "accelerator-machine",

@@ -425,7 +425,7 @@ def test_every_overlap_is_found_at_once() -> None:
 def test_the_block_that_a_hint_offers_is_free_and_of_the_size(prefix: int) -> None:
     import ipaddress
 
-    from groundplan.network.addresses import free_block
+    from groundplan.kernel.addresses import free_block
 
     taken = [ipaddress.IPv4Network(t) for t in ("10.0.0.0/9", "10.128.0.0/12", "10.144.0.0/20", "10.144.17.0/28")]
     free = free_block(prefix, taken)
@@ -438,7 +438,8 @@ def test_the_block_that_a_hint_offers_is_free_and_of_the_size(prefix: int) -> No
 def test_no_block_is_offered_when_there_is_none() -> None:
     import ipaddress
 
-    from groundplan.network.addresses import RFC_1918, free_block
+    from groundplan.kernel.addresses import free_block
+    from groundplan.kernel.ranges import RFC_1918
 
     assert free_block(24, RFC_1918) is None
     assert free_block(4, []) is None

@@ -11,7 +11,7 @@ from cdktf_cdktf_provider_google import container_node_pool as pool
 from constructs import Construct
 
 from groundplan.cluster.spec import ControlPlane, Maintenance
-from groundplan.cluster.values import NODE_SCOPES
+from groundplan.kernel.gke import NODE_SCOPES
 from groundplan.kernel.part import Part
 from groundplan.kernel.props import (
     CLUSTER_NAME,

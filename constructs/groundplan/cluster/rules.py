@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from findings import Problem, ProfilePath, Severity, rule
 from groundplan.kernel.gke import is_below
-from groundplan.network.addresses import WIDEST_PUBLIC, is_private
+from groundplan.kernel.ranges import admits_internet, is_private
 from groundplan.site.resolve import Site
 
 _CONTROL_PLANE: ProfilePath = ("cluster", "control_plane")
@@ -65,7 +65,7 @@ def open_control_plane(site: Site) -> Iterator[Problem]:
     Mend: the ranges of those who call; or the DNS endpoint alone, where IAM decides.
     """
     for index, entry in enumerate(site.profile.cluster.control_plane.authorized_networks):
-        if entry.cidr.prefixlen < WIDEST_PUBLIC and not is_private(entry.cidr):
+        if admits_internet(entry.cidr):
             yield Problem(
                 (*_CONTROL_PLANE, "authorized_networks", index, "cidr"),
                 f"authorized network {entry.name} admits {entry.cidr} to the Kubernetes API",
@@ -129,7 +129,7 @@ def endpoint_unreachable(site: Site) -> Iterator[Problem]:
             "turn it on, unless Terraform runs in the VPC",
         )
     for index, entry in enumerate(control_plane.authorized_networks):
-        if not is_private(entry.cidr) and entry.cidr.prefixlen >= WIDEST_PUBLIC:
+        if not is_private(entry.cidr) and not admits_internet(entry.cidr):
             yield Problem(
                 (*_CONTROL_PLANE, "authorized_networks", index, "cidr"),
                 f"authorized network {entry.name} {entry.cidr} is public, and the IP endpoint is private",

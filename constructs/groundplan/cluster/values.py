@@ -16,9 +16,6 @@ NODE_ROLES = (
     "roles/stackdriver.resourceMetadata.writer",
 )
 
-#: OAuth scope of all nodes: what the account may do is decided by its roles, so the scope is the whole platform.
-NODE_SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
-
 
 @dataclass(frozen=True)
 class ClusterValues:

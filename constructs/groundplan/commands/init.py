@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from findings import Finding, ProfileError, UserError
 from findings.redaction import looks_secret
 from findings.text import format_finding, print_findings
 from groundplan.commands.schema import schema_text
+from groundplan.kernel.gke import parse_reservation
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.site.check import check_profile
 from groundplan.site.profile import parse_profile
@@ -49,11 +51,6 @@ SCHEMA_FILE = "profile.schema.json"
 TOKENS = ("HF_TOKEN", "WANDB_API_KEY")
 
 _MACHINES = {"nvidia-b200": "a4-highgpu-8g", "nvidia-h200-141gb": "a3-ultragpu-8g"}
-
-_RESERVATION = re.compile(
-    r"(?:projects/(?P<project>[^/]+)/reservations/)?(?P<name>[^/]+)"
-    r"(?:/reservationBlocks/(?P<block>[^/]+)(?:/reservationSubBlocks/(?P<sub_block>[^/]+))?)?"
-)
 
 
 @click.command()
@@ -160,8 +157,8 @@ def _site_name(cluster: str) -> str:
 
 
 def _reservation(text: str) -> dict[str, str]:
-    match = _RESERVATION.fullmatch(text)
-    parts = match.groupdict() if match else {"name": text}
+    found = parse_reservation(text)
+    parts = dataclasses.asdict(found) if found else {"name": text}
     return {key: parts[key] for key in ("name", "project", "block", "sub_block") if parts.get(key)}
 
 

@@ -6,7 +6,7 @@ from importlib import resources
 
 import jinja2
 
-from groundplan.gpu.values import ACCELERATOR_LABEL
+from groundplan.kernel.gke import ACCELERATOR_LABEL
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.chart_files import chart_files
 from groundplan.platform.secrets import SECRETS, secret_name

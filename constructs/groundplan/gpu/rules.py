@@ -6,13 +6,10 @@ import difflib
 from collections.abc import Iterator
 
 from findings import Problem, ProfilePath, Severity, rule
-from groundplan.gpu.values import GPU_TAINT, PoolValues
+from groundplan.catalog import shipped
+from groundplan.gpu.values import PoolValues
+from groundplan.kernel.gke import GPU_TAINT, JUMBO_MTU, ROCE_PROFILE, region_of
 from groundplan.site.resolve import Site
-
-#: Suffix of the profile whose NICs A3 Ultra and A4 have; bare metal and Falcon (H4D) have their own.
-_ROCE = "-vpc-roce"
-
-_ROCE_MTU = 8896
 
 
 def pool_path(pool: PoolValues, *keys: str) -> ProfilePath:
@@ -45,6 +42,49 @@ def gpu_machine(site: Site) -> Iterator[Problem]:
             if near
             else f"use {' or '.join(known)}, or add it to a catalog file of your own",
         )
+
+
+@rule("machine-fabric")
+def machine_fabric(site: Site) -> Iterator[Problem]:
+    """The NICs of a machine type are none that groundplan can wire.
+
+    It knows one fabric: a gVNIC beside the primary NIC, and one RoCE NIC for each GPU on a network with the profile
+    `<zone>-vpc-roce`, as A4 and A3 Ultra have. A catalog entry with no RDMA NICs, or with another number of them than
+    GPUs, or of a family with another transport would be given a pool whose NCCL traffic goes over the wrong NICs, or
+    over one.
+
+    Source: catalog machines, `rdma_nics` and `other_fabrics`; Google Cloud AI Hypercomputer documentation, "GPU network
+    bandwidth" (networking of accelerator-optimized machines).
+
+    Mend: a machine type with one RoCE NIC for each GPU: a4-highgpu-8g, a3-ultragpu-8g, or an entry that says so.
+    """
+    transports: dict[str, str] = shipped("machines")["other_fabrics"]
+    for pool in site.pools:
+        gpu, name = pool.machine.gpu if pool.machine else None, pool.spec.machine_type
+        if gpu is None:
+            continue
+        transport = next((of for family, of in transports.items() if name.startswith(family)), "")
+        if transport:
+            what = f"its fabric is {transport}"
+        elif gpu.rdma_nics == 0:
+            what = "it has no RDMA NICs"
+        elif gpu.rdma_nics != gpu.count:
+            what = f"it has {gpu.rdma_nics} RDMA NICs for {gpu.count} GPUs"
+        else:
+            continue
+        yield Problem(
+            pool_path(pool, "machine_type"),
+            f"`gpu.pools[{pool.index}].machine_type` {name}: {what}, which groundplan cannot wire; it can wire a gVNIC "
+            "and one RoCE NIC for each GPU",
+            f"use {' or '.join(roce_machines(site))}; docs/add-a-machine-type.md says what an entry must hold",
+        )
+
+
+def roce_machines(site: Site) -> list[str]:
+    """Machine types of the catalog that groundplan can wire."""
+    return [
+        name for name, entry in site.catalog.machines.items() if entry.gpu and entry.gpu.rdma_nics == entry.gpu.count
+    ]
 
 
 @rule("accelerator-machine")
@@ -120,7 +160,7 @@ def zone_region(site: Site) -> Iterator[Problem]:
 
     Mend: leave `region` out: it follows from the zone.
     """
-    region = site.profile.zone.rpartition("-")[0]
+    region = region_of(site.profile.zone)
     if site.region != region:
         yield Problem(
             ("region",),
@@ -145,7 +185,7 @@ def pool_zone_region(site: Site) -> Iterator[Problem]:
 
 
 def _in_other_region(site: Site, pool: PoolValues) -> bool:
-    return pool.spec.zone is not None and pool.zone.rpartition("-")[0] != site.region
+    return pool.spec.zone is not None and region_of(pool.zone) != site.region
 
 
 @rule("roce-zone")
@@ -198,13 +238,13 @@ def roce_profile(site: Site) -> Iterator[Problem]:
         yield Problem(
             ("gpu", "rdma", "existing", "network"),
             "`gpu.rdma.existing.network` default is the project's auto-mode network, which has no RoCE profile",
-            f"name a network with the profile <zone>{_ROCE}, or leave `existing` out",
+            f"name a network with the profile <zone>{ROCE_PROFILE}, or leave `existing` out",
         )
-    if not profile.endswith(_ROCE):
+    if not profile.endswith(ROCE_PROFILE):
         yield Problem(
             ("gpu", "rdma", "network_profile"),
-            f"`gpu.rdma.network_profile` {profile} is no <zone>{_ROCE} profile",
-            f"leave it out (then it is {site.zone}{_ROCE})",
+            f"`gpu.rdma.network_profile` {profile} is no <zone>{ROCE_PROFILE} profile",
+            f"leave it out (then it is {site.zone}{ROCE_PROFILE})",
         )
 
 
@@ -218,10 +258,10 @@ def roce_mtu(site: Site) -> Iterator[Problem]:
 
     Mend: leave `mtu` out.
     """
-    if not site.fabric.rdma_exists and site.fabric.rdma_mtu != _ROCE_MTU:
+    if not site.fabric.rdma_exists and site.fabric.rdma_mtu != JUMBO_MTU:
         yield Problem(
             ("gpu", "rdma", "mtu"),
-            f"`gpu.rdma.mtu` {site.fabric.rdma_mtu} is not {_ROCE_MTU}, the MTU of RoCE networks",
+            f"`gpu.rdma.mtu` {site.fabric.rdma_mtu} is not {JUMBO_MTU}, the MTU of RoCE networks",
             "leave it out",
         )
 
@@ -292,7 +332,7 @@ def zone_apart(site: Site) -> Iterator[Problem]:
     for pool in site.pools:
         if pool.index in refused:
             continue
-        if pool.zone != site.zone and pool.zone.rpartition("-")[0] == site.region:
+        if pool.zone != site.zone and region_of(pool.zone) == site.region:
             yield Problem(
                 pool_path(pool, "zone"),
                 f"GPU pool {pool.name} stands in {pool.zone}, the CPU pool{lustre} in {site.zone}",

@@ -21,6 +21,7 @@ from groundplan.kernel.fields import (
     Section,
     Zone,
 )
+from groundplan.kernel.gke import JUMBO_MTU
 
 Capacity = Literal["reservation", "spot", "on_demand", "flex_start", "queued"]
 
@@ -68,7 +69,7 @@ class Gvnic(Section):
     """Use this network instead of creating one."""
     cidr: Cidr = IPv4Network("192.168.0.0/24")
     """Range of its subnetwork: one address a GPU node."""
-    mtu: Annotated[int, Field(ge=1300, le=8896)] = 8896
+    mtu: Annotated[int, Field(ge=1300, le=JUMBO_MTU)] = JUMBO_MTU
     """MTU in bytes."""
 
 
@@ -92,7 +93,7 @@ class Rdma(Section):
     """Network profile. Default: <zone>-vpc-roce; create-time only, a change replaces the network and the pools."""
     cidrs: list[Cidr] = [IPv4Network(f"192.168.{n}.0/24") for n in range(1, 9)]
     """Ranges of the subnetworks, in the order of the NICs: one address a GPU node in each."""
-    mtu: Annotated[int, Field(ge=1300, le=8896)] = 8896
+    mtu: Annotated[int, Field(ge=1300, le=JUMBO_MTU)] = JUMBO_MTU
     """MTU in bytes; RoCE wants 8896."""
 
 

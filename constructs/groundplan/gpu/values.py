@@ -6,22 +6,14 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 
 from groundplan.catalog import Catalog, Machine
-from groundplan.gpu.spec import Capacity, GpuPool, Reservation
-from groundplan.site.profile import Profile
-
-#: Labels and the taint's key that GKE itself puts on nodes, and on GPU nodes.
-POOL_LABEL = "cloud.google.com/gke-nodepool"
-ACCELERATOR_LABEL = "cloud.google.com/gke-accelerator"
-GPU_TAINT = "nvidia.com/gpu"
+from groundplan.gpu.spec import Capacity, GpuPool, GpuSpec, Reservation
+from groundplan.kernel.gke import GPU_TAINT, ROCE_PROFILE, ReservationPath
 
 #: Volume name -> folder of a GPU node: the driver's libraries and the gIB plugin. Pods mount both below /usr/local.
 HOST_PATHS = {"nvidia": "/home/kubernetes/bin/nvidia", "gib": "/home/kubernetes/bin/gib"}
 
 #: Taint effects as the GKE API spells them -> as Kubernetes does.
 _EFFECTS = {"NO_SCHEDULE": "NoSchedule", "PREFER_NO_SCHEDULE": "PreferNoSchedule", "NO_EXECUTE": "NoExecute"}
-
-#: Key under which GKE takes a reservation's name.
-RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 
 
 @dataclass(frozen=True)
@@ -95,11 +87,11 @@ class PoolValues:
         return self.machine.gpu.count if self.machine and self.machine.gpu else 0
 
 
-def fabric_values(profile: Profile) -> FabricValues:
-    """Names, ranges and the network profile."""
-    gvnic, rdma = profile.gpu.gvnic, profile.gpu.rdma
-    gvnic_prefix = gvnic.prefix or f"{profile.site}-gvnic"
-    rdma_prefix = rdma.prefix or f"{profile.site}-rdma"
+def fabric_values(spec: GpuSpec, *, site: str, zone: str) -> FabricValues:
+    """Names, ranges and the network profile. `site` is its name."""
+    gvnic, rdma = spec.gvnic, spec.rdma
+    gvnic_prefix = gvnic.prefix or f"{site}-gvnic"
+    rdma_prefix = rdma.prefix or f"{site}-rdma"
     created = tuple(f"{rdma_prefix}-sub-{n}" for n in range(len(rdma.cidrs)))
     return FabricValues(
         gvnic_vpc=gvnic.existing.network if gvnic.existing else f"{gvnic_prefix}-net",
@@ -113,36 +105,36 @@ def fabric_values(profile: Profile) -> FabricValues:
         rdma_exists=rdma.existing is not None,
         rdma_cidrs=tuple(rdma.cidrs),
         rdma_mtu=rdma.mtu,
-        network_profile=rdma.network_profile or f"{profile.zone}-vpc-roce",
+        network_profile=rdma.network_profile or zone + ROCE_PROFILE,
     )
 
 
-def pool_values(profile: Profile, catalog: Catalog) -> tuple[PoolValues, ...]:
+@dataclass(frozen=True)
+class PoolDefaults:
+    """What a pool takes from the rest of the profile where it says nothing itself."""
+
+    project: str
+    zone: str
+    reservation: Reservation | None
+    max_pods_per_node: int
+
+
+def pool_values(spec: GpuSpec, catalog: Catalog, defaults: PoolDefaults) -> tuple[PoolValues, ...]:
     """Every GPU pool, in the profile's order."""
-    return tuple(_pool_values(profile, catalog, index, spec) for index, spec in enumerate(profile.gpu.pools))
-
-
-def reservation_path(reservation: Reservation, project: str) -> str:
-    """The full form, which GKE takes for own and shared reservations alike."""
-    path = f"projects/{reservation.project or project}/reservations/{reservation.name}"
-    if reservation.block:
-        path += f"/reservationBlocks/{reservation.block}"
-    if reservation.sub_block:
-        path += f"/reservationSubBlocks/{reservation.sub_block}"
-    return path
+    return tuple(_pool_values(catalog, defaults, index, pool) for index, pool in enumerate(spec.pools))
 
 
 #: Capacity modes in which GKE gives and takes nodes by itself.
 DYNAMIC = ("flex_start", "queued")
 
 
-def _pool_values(profile: Profile, catalog: Catalog, index: int, spec: GpuPool) -> PoolValues:
+def _pool_values(catalog: Catalog, defaults: PoolDefaults, index: int, spec: GpuPool) -> PoolValues:
     machine = catalog.machines.get(spec.machine_type)
     gpu = machine.gpu if machine else None
     fixed = spec.nodes if spec.autoscaling is None else None
     if fixed is None and spec.autoscaling is None:
         fixed = 2
-    reservation = spec.reservation or (profile.reservation if spec.capacity == "reservation" else None)
+    reservation = spec.reservation or (defaults.reservation if spec.capacity == "reservation" else None)
     most = spec.autoscaling.max if spec.autoscaling else fixed or 0
     return PoolValues(
         index=index,
@@ -150,18 +142,24 @@ def _pool_values(profile: Profile, catalog: Catalog, index: int, spec: GpuPool) 
         spec=spec,
         machine=machine,
         accelerator=spec.accelerator or (gpu.accelerator if gpu else ""),
-        zone=spec.zone or profile.zone,
+        zone=spec.zone or defaults.zone,
         capacity=spec.capacity,
         reservation=reservation,
-        reservation_path=reservation_path(reservation, profile.project) if reservation else "",
+        reservation_path=str(_path(reservation, defaults.project)) if reservation else "",
         fixed_nodes=fixed,
         min_nodes=spec.autoscaling.min if spec.autoscaling else fixed or 0,
         max_nodes=most,
         local_ssds=spec.local_ssds if spec.local_ssds is not None else machine.local_ssds if machine else 0,
         boot_disk_type=spec.boot_disk.type or (machine.boot_disks[0] if machine and machine.boot_disks else ""),
-        max_pods_per_node=spec.max_pods_per_node or profile.cluster.max_pods_per_node,
+        max_pods_per_node=spec.max_pods_per_node or defaults.max_pods_per_node,
         auto_repair=spec.auto_repair if spec.auto_repair is not None else spec.capacity not in DYNAMIC,
         auto_upgrade=spec.auto_upgrade if spec.auto_upgrade is not None else True,
+    )
+
+
+def _path(reservation: Reservation, project: str) -> ReservationPath:
+    return ReservationPath(
+        reservation.project or project, reservation.name, reservation.block or "", reservation.sub_block or ""
     )
 
 

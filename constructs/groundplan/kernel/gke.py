@@ -1,8 +1,26 @@
-"""Comparing GKE versions, whole ones and prefixes such as ``1.35``."""
+"""GKE's and Compute Engine's own words: versions, labels and taints of nodes, zones, reservations, network profiles."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+
+#: Labels and the taint's key that GKE itself puts on nodes, and on GPU nodes.
+POOL_LABEL = "cloud.google.com/gke-nodepool"
+ACCELERATOR_LABEL = "cloud.google.com/gke-accelerator"
+GPU_TAINT = "nvidia.com/gpu"
+
+#: Key under which GKE takes a reservation's name.
+RESERVATION_KEY = "compute.googleapis.com/reservation-name"
+
+#: OAuth scope of all nodes: what the account may do is decided by its roles, so the scope is the whole platform.
+NODE_SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
+
+#: End of the name of the network profile whose NICs A3 Ultra and A4 have; bare metal and Falcon (H4D) have their own.
+ROCE_PROFILE = "-vpc-roce"
+
+#: MTU in bytes that RoCE wants, and the most that a VPC takes.
+JUMBO_MTU = 8896
 
 _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+)(?:-gke\.(\d+))?)?\Z")
 
@@ -27,3 +45,43 @@ def parse(version: str, left_out: int = 0) -> Version:
 def is_below(version: str | None, floor: str) -> bool:
     """Whether every GKE version that `version` can mean is older than `floor`; None, the channel's own, never is."""
     return version is not None and parse(version, _NEWEST) < parse(floor)
+
+
+def region_of(zone: str) -> str:
+    """``us-central1-b`` -> ``us-central1``."""
+    return zone.rpartition("-")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationPath:
+    """A Compute Engine reservation, or a part of one: a sub-block stands in a block."""
+
+    project: str
+    name: str
+    block: str = ""
+    sub_block: str = ""
+
+    def __str__(self) -> str:
+        """The full form, which GKE takes for own and shared reservations alike."""
+        path = f"projects/{self.project}/reservations/{self.name}"
+        if self.block:
+            path += f"/reservationBlocks/{self.block}"
+        if self.sub_block:
+            path += f"/reservationSubBlocks/{self.sub_block}"
+        return path
+
+
+_RESERVATION = re.compile(
+    r"(?:projects/(?P<project>[^/]+)/)?(?:zones/[^/]+/)?(?:reservations/)?(?P<name>[^/]+)"
+    r"(?:/reservationBlocks/(?P<block>[^/]+))?(?:/reservationSubBlocks/(?P<sub_block>[^/]+))?"
+)
+
+
+def parse_reservation(text: str) -> ReservationPath | None:
+    """A name, or any of the paths that Google's tools print, in parts; None when it is neither."""
+    match = _RESERVATION.fullmatch(text)
+    return (
+        ReservationPath(*(part or "" for part in match.group("project", "name", "block", "sub_block")))
+        if match
+        else None
+    )

@@ -1,10 +1,18 @@
-"""Checks of the Props that constructs take: an error names the field, the value and the limit."""
+"""What the Props of constructs share: wrong values are refused, with field, value and limit, before anything is made.
+
+Props are frozen dataclasses by keyword. A pydantic dataclass with :data:`PROPS` checks its types too; the functions are
+for limits that a plain dataclass checks itself.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
 from typing import NoReturn
+
+from pydantic import ConfigDict
+
+PROPS = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
 #: Limits of names, as (pattern, words): Google Cloud's resources, Kubernetes' objects, service account ids.
 RESOURCE_NAME = (r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", "1 to 63 lower-case letters, digits and -, a letter first")

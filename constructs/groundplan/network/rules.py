@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from findings import Problem, ProfilePath, Severity, dotted, rule
-from groundplan.network.addresses import (
-    RESERVED,
-    RESERVED_PER_SUBNETWORK,
-    Range,
-    fabric_ranges,
-    free_block,
-    is_private,
-    is_rfc_1918,
-    node_demand,
-    overlaps,
-    primary_ranges,
-    ranges_of,
-    smallest_prefix,
-)
+from groundplan.kernel.addresses import RESERVED, RESERVED_PER_SUBNETWORK, Range, free_block, overlaps, smallest_prefix
+from groundplan.kernel.ranges import is_private, is_rfc_1918
+from groundplan.network.site_ranges import fabric_ranges, node_demand, primary_ranges, ranges_of
 from groundplan.site.resolve import Site
 
 _PRIMARY: ProfilePath = ("network", "primary")

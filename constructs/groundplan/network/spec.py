@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from groundplan.kernel.fields import Address, Cidr, ProjectId, ResourceName, Section
+from groundplan.kernel.gke import JUMBO_MTU
 
 
 class ExistingPrimary(Section):
@@ -51,7 +52,7 @@ class PrimaryNetwork(Section):
     """Secondary range `pods`: each node takes a block of twice its pods, rounded up to a power of two."""
     services: Cidr = IPv4Network("10.8.0.0/20")
     """Secondary range `services`: one address a Kubernetes service."""
-    mtu: Annotated[int, Field(ge=1300, le=8896)] = 8896
+    mtu: Annotated[int, Field(ge=1300, le=JUMBO_MTU)] = JUMBO_MTU
     """MTU in bytes. 8896 gives Lustre up to a tenth more throughput."""
     flow_logs: bool = False
     """VPC flow logs of the subnetwork (charged by volume)."""

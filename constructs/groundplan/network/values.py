@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 
-from groundplan.site.profile import Profile
+from groundplan.network.spec import NetworkSpec
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,14 @@ class NetworkValues:
         return IPv4Network((int(self.access_address), self.access_prefix), strict=False)
 
 
-def network_values(profile: Profile, lustre_name: str) -> NetworkValues:
-    """Fill in the names and the existing network's coordinates."""
-    primary = profile.network.primary
-    access = profile.network.private_service_access
+def network_values(spec: NetworkSpec, *, site: str, project: str, lustre_name: str) -> NetworkValues:
+    """Fill in the names and the existing network's coordinates. `site` is its name."""
+    primary, access = spec.primary, spec.private_service_access
     existing = primary.existing
     return NetworkValues(
-        project=(existing.project if existing else None) or profile.project,
-        vpc=existing.network if existing else primary.name or f"{profile.site}-net",
-        subnetwork=existing.subnetwork if existing else primary.subnetwork or f"{profile.site}-nodes",
+        project=(existing.project if existing else None) or project,
+        vpc=existing.network if existing else primary.name or f"{site}-net",
+        subnetwork=existing.subnetwork if existing else primary.subnetwork or f"{site}-nodes",
         pods_range=existing.pods_range if existing else "pods",
         services_range=existing.services_range if existing else "services",
         exists=existing is not None,

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from groundplan.catalog import Machine
-from groundplan.gpu.values import ACCELERATOR_LABEL, HOST_PATHS
+from groundplan.gpu.values import HOST_PATHS
+from groundplan.kernel.gke import ACCELERATOR_LABEL
 from groundplan.platform.spec import Gib
 
 NAME = "nccl-rdma-installer"

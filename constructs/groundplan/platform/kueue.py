@@ -14,7 +14,8 @@ from typing import Any
 
 from groundplan.catalog import Machine
 from groundplan.cluster.allocatable import allocatable
-from groundplan.gpu.values import ACCELERATOR_LABEL, POOL_LABEL, PoolValues, gpu_toleration, own_tolerations
+from groundplan.gpu.values import PoolValues, gpu_toleration, own_tolerations
+from groundplan.kernel.gke import ACCELERATOR_LABEL, POOL_LABEL
 from groundplan.platform.values import QueueValues
 
 API = "kueue.x-k8s.io/v1beta2"

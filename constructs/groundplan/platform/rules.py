@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from findings import Problem, Severity, rule
+from groundplan.kernel.images import floats
 from groundplan.site.resolve import Site
 
 #: Namespaces that Kubernetes and GKE make and keep for themselves.
@@ -168,10 +169,7 @@ def gib_image_floating(site: Site) -> Iterator[Problem]:
     Mend: a tag of a release, or a digest.
     """
     image = site.profile.platform.gib.image
-    if image is None or "@sha256:" in image:
-        return
-    tag = image.rpartition("/")[2].partition(":")[2]
-    if tag in ("", "latest", "main", "master", "nightly"):
+    if image is not None and floats(image):
         yield Problem(
             ("platform", "gib", "image"),
             f"`platform.gib.image` {image} has no fixed tag",

@@ -26,6 +26,7 @@ for _name in (
     "shapes",
     "operations",
     "doubts",
+    "images",
 ):
     importlib.import_module(f"groundplan.review.{_name}")
 

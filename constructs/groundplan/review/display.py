@@ -103,7 +103,7 @@ def differences(change: Change) -> list[Difference]:
     found: dict[str, Difference] = {}
     for path, old, new in _walk(change.before, change.after, change.unknown, ()):
         hidden = _marked(change.secret_before, path) or _marked(change.secret_after, path)
-        filled_in = change.action is Action.REPLACE or path[0] in _COMPUTED
+        filled_in = change.action is Action.REPLACE or (bool(path) and path[0] in _COMPUTED)
         if new is UNKNOWN and filled_in and not _forces(path, forced):
             continue
         for each in _present(change, path, old, new, hidden):
@@ -129,7 +129,7 @@ def _present(change: Change, path: Path, old: Any, new: Any, hidden: bool) -> It
     name = str(path[-1]) if path and isinstance(path[-1], str) else ""
     if hidden:
         yield Difference(values.dotted(path), HIDDEN, HIDDEN)
-    elif change.type == "helm_release" and path[0] == "values" and isinstance(old, str) and isinstance(new, str):
+    elif change.type == "helm_release" and path[:1] == ("values",) and isinstance(old, str) and isinstance(new, str):
         if charts.same_content(old, new):
             yield Difference("values", "as before", "the same content, written differently")
         for where, was, becomes in charts.differences(old, new):

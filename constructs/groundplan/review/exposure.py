@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from findings import Severity
+from groundplan.kernel.ranges import admits_internet
 from groundplan.review import values
 from groundplan.review.judgement import Breach, Category, plan_rule
 from groundplan.review.model import Resource, Resources
-from groundplan.review.openings import is_open
 
 
 @plan_rule("nodes-public", Severity.WARNING, Category.OPEN, on="resources")
@@ -82,12 +82,12 @@ def ingress_open(resources: Resources) -> Iterator[Breach]:
     for each in resources.of("azurerm_network_security_rule"):
         inbound = each.text("direction") == "Inbound" and each.text("access") == "Allow"
         sources = [each.text("source_address_prefix"), *each.texts("source_address_prefixes")]
-        if inbound and any(text in ("*", "Internet") or is_open(text) for text in sources):
+        if inbound and any(text in ("*", "Internet") or admits_internet(text) for text in sources):
             yield _foreign(each, "the internet")
 
 
 def _aws(each: Resource, sources: list[str]) -> Iterator[Breach]:
-    opened = [text for text in sources if is_open(text)]
+    opened = [text for text in sources if admits_internet(text)]
     if opened:
         yield _foreign(each, ", ".join(opened))
 

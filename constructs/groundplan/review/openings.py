@@ -6,50 +6,25 @@ They read resources as any Terraform emits them, so that a plan edited by hand d
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
-from typing import Any
 
 from findings import Severity
+from groundplan.kernel.ranges import IPNetwork, admits_internet, network_of
 from groundplan.review import values
 from groundplan.review.judgement import Breach, Category, plan_rule
 from groundplan.review.model import Resource, Resources
 
-#: A source range wider than this admits a good part of the internet (as in `check`).
-WIDEST_PUBLIC = 8
-
-_PRIVATE = tuple(ipaddress.IPv4Network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 _WITH_PORTS = frozenset({"tcp", "udp", "sctp", "6", "17", "132"})
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-
-def network(text: Any) -> Network | None:
-    """A CIDR range; None when it is none, or not known yet."""
-    try:
-        return ipaddress.ip_network(str(text), strict=False)
-    except ValueError:
-        return None
-
-
-def is_open(text: Any) -> bool:
-    """Whether a range admits the whole internet or a good part of it."""
-    found = network(text)
-    if isinstance(found, ipaddress.IPv6Network):
-        return found.prefixlen < 16
-    if found is None:
-        return False
-    return found.prefixlen < WIDEST_PUBLIC and not any(found.subnet_of(own) for own in _PRIVATE)
-
-
-def own_ranges(resources: Resources) -> list[Network]:
+def own_ranges(resources: Resources) -> list[IPNetwork]:
     """The ranges that the plans themselves make: nodes, pods, services, fabric, private service access."""
     texts = [each.text("ip_cidr_range") for each in resources.of("google_compute_subnetwork")]
     for each in resources.of("google_compute_subnetwork"):
         texts += [values.text(block, "ip_cidr_range") for block in each.blocks("secondary_ip_range")]
     for each in resources.of("google_compute_global_address"):
         texts.append(f"{each.text('address')}/{each.text('prefix_length')}")
-    return [found for found in map(network, texts) if found]
+    return [found for found in map(network_of, texts) if found]
 
 
 def _ingress(resources: Resources) -> Iterator[tuple[Resource, list[str], bool]]:
@@ -73,7 +48,7 @@ def firewall_open(resources: Resources) -> Iterator[Breach]:
     Mend: the ranges of those who really call.
     """
     for each, sources, by_default in _ingress(resources):
-        opened = [source for source in sources if is_open(source)]
+        opened = [source for source in sources if admits_internet(source)]
         if opened:
             why = " because it names no source" if by_default else ""
             yield Breach(
@@ -85,7 +60,7 @@ def firewall_open(resources: Resources) -> Iterator[Breach]:
             )
     kinds = ("google_compute_network_firewall_policy_rule", "google_compute_region_network_firewall_policy_rule")
     for each in resources.of(*kinds, "google_compute_firewall_policy_rule"):
-        opened = [source for source in each.texts("match.src_ip_ranges") if is_open(source)]
+        opened = [source for source in each.texts("match.src_ip_ranges") if admits_internet(source)]
         if (
             opened
             and each.text("action") == "allow"
@@ -140,8 +115,8 @@ def _all_ports(text: str) -> bool:
     return bool(dash) and first in ("0", "1") and last == "65535"
 
 
-def _within(source: str, own: list[Network]) -> bool:
-    found = network(source)
+def _within(source: str, own: list[IPNetwork]) -> bool:
+    found = network_of(source)
     return found is not None and any(
         found.version == each.version and found.subnet_of(each)  # type: ignore[arg-type]
         for each in own
@@ -200,7 +175,7 @@ def open_control_plane(resources: Resources) -> Iterator[Breach]:
         opened = [
             text
             for block in each.blocks("master_authorized_networks_config.cidr_blocks")
-            if is_open(text := values.text(block, "cidr_block"))
+            if admits_internet(text := values.text(block, "cidr_block"))
         ]
         if opened:
             yield Breach(

@@ -20,13 +20,13 @@ from groundplan.site.resolve import Site, resolve
 #: The modules whose import registers the rules; their order is the order of `groundplan rules`.
 RULE_MODULES = (
     "groundplan.network.rules",
-    "groundplan.network.policy",
+    "groundplan.network.exposure_rules",
     "groundplan.storage.rules",
     "groundplan.cluster.rules",
     "groundplan.cluster.maintenance_rules",
     "groundplan.gpu.rules",
-    "groundplan.gpu.capacity",
-    "groundplan.gpu.labels",
+    "groundplan.gpu.capacity_rules",
+    "groundplan.gpu.label_rules",
     "groundplan.platform.rules",
     "groundplan.workload.rules",
     "groundplan.site.rules.names",

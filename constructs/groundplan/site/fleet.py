@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from findings import RULES, Problem, ProfilePath, Rule, Severity, dotted, rule
 from groundplan.gpu.values import PoolValues
-from groundplan.network.addresses import Range, fabric_ranges, primary_ranges
+from groundplan.kernel.addresses import Range
+from groundplan.network.site_ranges import fabric_ranges, primary_ranges
 from groundplan.site.resolve import Site
 from groundplan.site.rules.names import names_of
 from groundplan.site.stacks import STACKS

@@ -6,6 +6,7 @@ with file, line, column and a near-match hint. Sections are documented in their 
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import re
 import types
@@ -20,6 +21,7 @@ from findings.redaction import is_secret_path, mask_secrets
 from groundplan.cluster.spec import ClusterSpec
 from groundplan.gpu.spec import GpuSpec, Reservation
 from groundplan.kernel.fields import Labels, ProjectId, Region, Section, SiteName, Zone
+from groundplan.kernel.gke import parse_reservation
 from groundplan.kernel.source import Source, parse_source, read_source
 from groundplan.network.spec import NetworkSpec
 from groundplan.platform.spec import PlatformSpec, SecretsSpec
@@ -230,10 +232,6 @@ def _limit_hint(limit: str) -> str:
 
 
 _REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+")
-_RESERVATION = re.compile(
-    r"(?:projects/([^/]+)/)?(?:zones/[^/]+/)?reservations/([^/]+)"
-    r"(?:/reservationBlocks/([^/]+))?(?:/reservationSubBlocks/([^/]+))?"
-)
 
 
 def value_hint(path: ProfilePath, given: Any) -> str | None:
@@ -248,9 +246,9 @@ def value_hint(path: ProfilePath, given: Any) -> str | None:
     if key == "region" and _REGION.fullmatch(text[:-2]) and text[-2] == "-":
         return f"leave the letter off: {text[:-2]}"
     if key == "reservation" or path[-2:] == ("reservation", "name"):
-        match = _RESERVATION.fullmatch(text)
-        parts = zip(("project", "name", "block", "sub_block"), match.groups(), strict=True) if match else ()
-        written = ", ".join(f"{name}: {mask_secrets(part)}" for name, part in parts if part)
+        found = parse_reservation(text) if "reservations/" in text else None
+        parts = dataclasses.asdict(found) if found else {}
+        written = ", ".join(f"{name}: {mask_secrets(part)}" for name, part in parts.items() if part)
         return f"write it as a mapping: {{{written}}}" if written else None
     if key in ("release", "version") and isinstance(given, float | int | str) and not isinstance(given, bool):
         return _version_hint(path, text)

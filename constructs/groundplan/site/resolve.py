@@ -1,7 +1,7 @@
 """The Site: every derived value of a profile, computed once.
 
 Rules, stacks, manifest, run-book and review read the Site; nothing is derived twice. Each part is planned in its own
-folder (``network/plan.py`` ...). Resolving never fails on a profile of the right shape: what is wrong is for the rules
+folder (``network/values.py``). Resolving never fails on a profile of the right shape: what is wrong is for the rules
 to say.
 """
 
@@ -13,7 +13,8 @@ from pathlib import Path
 
 from groundplan.catalog import Catalog, load_catalog
 from groundplan.cluster.values import ClusterValues, cluster_values
-from groundplan.gpu.values import FabricValues, PoolValues, fabric_values, pool_values
+from groundplan.gpu.values import FabricValues, PoolDefaults, PoolValues, fabric_values, pool_values
+from groundplan.kernel.gke import region_of
 from groundplan.network.values import NetworkValues, network_values
 from groundplan.platform.spec import SecretReference
 from groundplan.platform.values import QueueValues, queue_values
@@ -71,7 +72,9 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
     lustre = lustre_values(
         profile.storage.lustre, catalog, site=profile.site, project=profile.project, zone=profile.zone
     )
-    fabric, pools = fabric_values(profile), pool_values(profile, catalog)
+    fabric = fabric_values(profile.gpu, site=profile.site, zone=profile.zone)
+    defaults = PoolDefaults(profile.project, profile.zone, profile.reservation, profile.cluster.max_pods_per_node)
+    pools = pool_values(profile.gpu, catalog, defaults)
     job = resolve_job(profile, catalog, lustre, fabric, pools)
     if job and job.model.gated and "hugging_face" not in profile.secrets.model_fields_set:
         # A profile of three lines has to run: a gated model's token is then asked for by Terraform. An explicit
@@ -86,9 +89,9 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
         name=profile.site,
         project=profile.project,
         zone=profile.zone,
-        region=profile.region or profile.zone.rpartition("-")[0],
+        region=profile.region or region_of(profile.zone),
         labels=dict(sorted((profile.labels | own).items())),
-        network=network_values(profile, lustre.name),
+        network=network_values(profile.network, site=profile.site, project=profile.project, lustre_name=lustre.name),
         lustre=lustre,
         cluster=cluster_values(
             profile.cluster,

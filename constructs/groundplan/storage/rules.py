@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from findings import Problem, ProfilePath, Severity, rule
 from groundplan.cluster.rules import version_floors
-from groundplan.kernel.gke import is_below
+from groundplan.kernel.gke import is_below, region_of
 from groundplan.site.resolve import Site
 
 _LUSTRE: ProfilePath = ("storage", "lustre")
@@ -131,7 +131,7 @@ def lustre_zone(site: Site) -> Iterator[Problem]:
     gpu_zones = sorted({pool.zone for pool in site.pools})
     if site.profile.storage.lustre.zone is None:
         return
-    if zone.rpartition("-")[0] != site.region:
+    if region_of(zone) != site.region:
         message = f"`storage.lustre.zone` {zone} is not in the cluster's region {site.region}"
         yield Problem((*_LUSTRE, "zone"), message, "leave it out")
     elif zone not in gpu_zones:

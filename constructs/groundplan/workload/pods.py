@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from groundplan.gpu.values import ACCELERATOR_LABEL, HOST_PATHS, POOL_LABEL, gpu_toleration, own_tolerations
+from groundplan.gpu.values import HOST_PATHS, gpu_toleration, own_tolerations
+from groundplan.kernel.gke import ACCELERATOR_LABEL, POOL_LABEL
 from groundplan.kernel.quantities import MIB, parse_bytes
 from groundplan.workload import preflight
 from groundplan.workload.environment import container_environment

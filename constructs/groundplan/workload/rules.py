@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from findings import Problem, Severity, rule
 from findings.redaction import is_secret_name
 from groundplan.catalog import shipped
+from groundplan.kernel.images import parse_image
 from groundplan.nemo_rl.shape import shape_of
 from groundplan.site.resolve import Site
 from groundplan.workload import bounds_rules, config_rules, fit_rules, queue_rules, run_rules, shape_rules
@@ -20,7 +21,6 @@ from groundplan.workload.resolve import MAX_BASE_NAME
 
 __all__ = ["bounds_rules", "config_rules", "fit_rules", "queue_rules", "run_rules", "shape_rules"]
 
-_FLOATING = {"latest", "nightly", "main", "dev"}
 _RELEASE_TAG = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
 
 
@@ -46,11 +46,12 @@ def job_image(site: Site) -> Iterator[Problem]:
     if image is None:
         return
     release = site.profile.workload.release or site.catalog.default_release
-    tag = "" if "@" in image else image.rpartition("/")[2].partition(":")[2]
-    if "@" not in image and (not tag or _FLOATING & set(re.split(r"[-._]", tag.lower()))):
+    reference = parse_image(image)
+    if reference.floats:
         severity = Severity.ERROR if site.profile.environment == "prod" else Severity.WARNING
-        message = f"workload.image: `{image}` is a moving image ({'no tag' if not tag else 'tag ' + tag})"
+        message = f"workload.image: `{image}` is a moving image ({reference.why})"
         yield Problem(path, message, "name a release's tag or a digest", severity)
+    tag = "" if reference.digest else reference.tag
     found = _RELEASE_TAG.search(tag)
     if found and found.group(0) != release:
         message = f"workload.image: tag {tag} is not NeMo RL {release}, whose Ray and configuration keys are used"

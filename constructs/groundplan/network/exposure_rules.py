@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import IPv4Network
 
 from findings import Problem, Severity, rule
-from groundplan.network.addresses import RFC_1918, WIDEST_PUBLIC, ranges_of
+from groundplan.kernel.ranges import admits_internet
+from groundplan.network.site_ranges import ranges_of
 from groundplan.network.spec import FirewallPorts, FirewallRule
 from groundplan.site.resolve import Site
 
@@ -125,16 +125,12 @@ def firewall_open(site: Site) -> Iterator[Problem]:
     """
     for index, entry in enumerate(site.profile.network.firewall_rules):
         for number, source in enumerate(entry.source_ranges):
-            if _is_open(source):
+            if admits_internet(source):
                 yield Problem(
                     ("network", "firewall_rules", index, "source_ranges", number),
                     f"firewall rule {entry.name} admits {source}",
                     "name the ranges of those who call",
                 )
-
-
-def _is_open(source: IPv4Network) -> bool:
-    return source.prefixlen < WIDEST_PUBLIC and not any(source.subnet_of(block) for block in RFC_1918)
 
 
 @rule("firewall-ports")
