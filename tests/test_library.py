@@ -62,6 +62,20 @@ def test_a_site_with_a_bucket_rehearses_clean(site_and_bucket: Path) -> None:
     assert all(stack.empty_replan for stack in report.stacks)
 
 
+def test_a_fabric_and_a_pool_in_a_stack_of_ones_own(tmp_path: Path) -> None:
+    example("fabric_and_pool.py", tmp_path / "out")
+    written = json.loads((tmp_path / "out/stacks/our-gpus/cdk.tf.json").read_text("utf-8"))["resource"]
+    network = written["google_compute_network"]["roce"]
+    assert network["network_profile"] == "projects/my-project/global/networkProfiles/us-central1-b-vpc-roce"
+    assert network["mtu"] == 8896
+    assert len(written["google_compute_subnetwork"]) == 8
+    (pool,) = written["google_container_node_pool"].values()
+    nics = pool["network_config"]["additional_node_network_configs"]
+    assert nics[0] == {"network": "our-gvnic-net", "subnetwork": "our-gvnic-sub"}
+    assert len(nics) == 9
+    assert pool["node_config"]["guest_accelerator"][0]["count"] == 8
+
+
 PARTS = """
 import sys
 from cdktf import App, TerraformStack
