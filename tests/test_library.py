@@ -85,7 +85,6 @@ from cdktf_cdktf_provider_kubernetes.provider import KubernetesProvider
 from groundplan.cluster.accounts import NodeAccount, NodeAccountProps
 from groundplan.cluster.constructs import CpuPool, CpuPoolProps, PrivateCluster, PrivateClusterProps
 from groundplan.storage.constructs import LustreInstance, LustreInstanceProps
-assert not [name for name in sys.modules if name.startswith('groundplan.site')], 'the parts load the site'
 from groundplan.platform.charts import GibInstaller, GibInstallerProps
 from groundplan.platform.constructs import LustreVolume, LustreVolumeProps
 
@@ -110,6 +109,7 @@ for name in ("hot", "cold"):
                  namespace="default", capacity_gib=18000, claim_gib=18000, storage_class="lustre"))
 GibInstaller(stack, "gib", GibInstallerProps(release="gib", image="mirror/gib:v1", accelerators=("nvidia-b200",)))
 app.synth()
+assert not [name for name in sys.modules if name.startswith('groundplan.site')], 'the parts load the site'
 """
 
 
