@@ -313,7 +313,7 @@ def test_build_leaves_the_type_checks_in_place(tmp_path: Path, cache: Mapping[st
         "from groundplan.emit import app, modules\nfrom groundplan.site.check import checked_site\n"
         f"modules.load()\nassert untouched()\nfrom groundplan.emit import stacks\n{failure}"
         f"site = checked_site(Path({str(PROFILE)!r}))[0]\n"
-        "try:\n    app._synthesize_stacks(site, Path(os.environ['OUT']))\n    print('built')\n"
+        "try:\n    app.write_site(site, Path(os.environ['OUT']))\n    print('built')\n"
         "except UserError:\n    print('failed')\n"
         "assert untouched()\n"
     )

@@ -13,6 +13,8 @@ from groundplan.emit.modules import load
 from sites import ROOT
 
 #: A program of another team: a fabric and a pool in a stack of their own, beside a pool on networks that exist.
+#: The fast imports, so that the test does not wait for all of the providers.
+LOADED = "from groundplan.emit.modules import load; load()"
 PROGRAM = ROOT / "docs" / "examples" / "fabric_and_pool.py"
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from groundplan.emit.modules import load
 from rehearsal.conftest import said
 from sites import ROOT, run
 from staged_terraform.rehearse import Options, rehearse
@@ -57,3 +60,92 @@ def test_a_site_with_a_bucket_rehearses_clean(site_and_bucket: Path) -> None:
     report = rehearse(site_and_bucket, Options())
     assert report.ok, said(report)
     assert all(stack.empty_replan for stack in report.stacks)
+
+
+PARTS = """
+import sys
+from cdktf import App, TerraformStack
+from cdktf_cdktf_provider_google.provider import GoogleProvider
+from cdktf_cdktf_provider_helm.provider import HelmProvider
+from cdktf_cdktf_provider_kubernetes.provider import KubernetesProvider
+from groundplan.cluster.account_constructs import NodeAccount, NodeAccountProps
+from groundplan.cluster.constructs import CpuPool, CpuPoolProps, PrivateCluster, PrivateClusterProps
+from groundplan.storage.constructs import LustreInstance, LustreInstanceProps
+from groundplan.platform.chart_constructs import GibInstaller, GibInstallerProps
+from groundplan.platform.constructs import LustreVolume, LustreVolumeProps
+
+app = App(outdir=sys.argv[1])
+stack = TerraformStack(app, "own")
+GoogleProvider(stack, "google", project="p")
+HelmProvider(stack, "helm")
+KubernetesProvider(stack, "kubernetes")
+nodes = NodeAccount(stack, "nodes", NodeAccountProps(account_id="own-nodes", project="p"))
+vpc = "projects/p/global/networks/n"
+subnetwork = "projects/p/regions/us-central1/subnetworks/s"
+cluster = PrivateClusterProps(name="c", project="p", location="us-central1", network=vpc, subnetwork=subnetwork,
+                              nodes_account=nodes.email)
+gke = PrivateCluster(stack, "gke", cluster, depends_on=nodes.roles)
+for zone in ("us-central1-a", "us-central1-b"):
+    CpuPool(stack, f"cpu-{zone[-1]}", CpuPoolProps(name=f"cpu-{zone[-1]}", project="p", cluster=gke.cluster.name,
+            location="us-central1", zone=zone, nodes_account=nodes.email))
+for name in ("hot", "cold"):
+    lustre = LustreInstance(stack, name, LustreInstanceProps(name=name, project="p", zone="us-central1-a", network=vpc,
+                            capacity_gib=18000, filesystem=name))
+    LustreVolume(stack, f"{name}-pv", LustreVolumeProps(lustre=lustre.reference, volume=name, claim=name,
+                 namespace="default", capacity_gib=18000, claim_gib=18000, storage_class="lustre"))
+GibInstaller(stack, "gib", GibInstallerProps(release="gib", image="mirror/gib:v1", accelerators=("nvidia-b200",)))
+app.synth()
+assert not [name for name in sys.modules if name.startswith('groundplan.site')], 'the parts load the site'
+"""
+
+
+def test_parts_stand_twice_in_a_stack_of_ones_own_without_a_site(tmp_path: Path) -> None:
+    program = "from groundplan.emit.modules import load; load()\n" + PARTS
+    ran = subprocess.run(
+        [sys.executable, "-c", program, tmp_path / "out"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "constructs")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    written = json.loads((tmp_path / "out/stacks/own/cdk.tf.json").read_text("utf-8"))["resource"]
+    assert {kind: sorted(entries) for kind, entries in written.items() if "iam" not in kind} == {
+        "google_container_cluster": ["gke"],
+        "google_container_node_pool": ["cpu-a", "cpu-b"],
+        "google_lustre_instance": ["cold", "hot"],
+        "google_service_account": ["nodes"],
+        "helm_release": ["gib"],
+        "kubernetes_persistent_volume_claim_v1": ["cold-pv-claim", "hot-pv-claim"],
+        "kubernetes_persistent_volume_v1": ["cold-pv-volume", "hot-pv-volume"],
+    }
+    claim = written["kubernetes_persistent_volume_claim_v1"]["hot-pv-claim"]
+    assert claim["lifecycle"]["replace_triggered_by"] == ["kubernetes_persistent_volume_v1.hot-pv-volume.id"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"capacity": 1}, TypeError, "unexpected keyword argument 'capacity'"),
+        ({"name": "Hot"}, ValueError, "LustreInstanceProps.name: 'Hot' is not 1 to 63 lower-case letters"),
+        ({"zone": "us-central1"}, ValueError, "LustreInstanceProps.zone: 'us-central1' is not a zone such as"),
+        ({"capacity_gib": 0}, ValueError, "LustreInstanceProps.capacity_gib: 0 is not a whole number of at least 1"),
+        ({"filesystem": "ninechars"}, ValueError, "LustreInstanceProps.filesystem: 'ninechars' is not 1 to 8 letters"),
+        ({"network": ""}, ValueError, "LustreInstanceProps.network: '' is not text of at least one letter"),
+    ],
+)
+def test_wrong_props_are_refused_by_field(changed: dict[str, Any], error: type[Exception], message: str) -> None:
+    load()
+    from groundplan.storage.constructs import LustreInstanceProps
+
+    right: dict[str, Any] = {
+        "name": "hot",
+        "project": "p",
+        "zone": "us-central1-a",
+        "network": "n",
+        "capacity_gib": 18000,
+    }
+    LustreInstanceProps(**right)
+    with pytest.raises(error, match=re.escape(message)):
+        LustreInstanceProps(**{**right, **changed})

@@ -8,22 +8,20 @@ import jinja2
 
 from groundplan.kernel.gke import ACCELERATOR_LABEL
 from groundplan.kernel.yaml_text import to_yaml
+from groundplan.platform.chart_files import chart_files
 from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.site.resolve import Site
 from groundplan.site.stacks import REGISTRY
 from groundplan.workload.rayjob import manifests
 
-_CHART_FILES = ("Chart.yaml", "templates/manifests.yaml")
-
 
 def artefacts(site: Site) -> dict[str, str]:
     """Path within the output folder -> text."""
-    chart = resources.files(__package__).joinpath("chart")
     files = {
-        f"stacks/{site.stack_name(entry.name)}/chart/{name}": chart.joinpath(name).read_text("utf-8")
+        f"stacks/{site.stack_name(entry.name)}/chart/{name}": text
         for entry in REGISTRY
         if entry.chart
-        for name in _CHART_FILES
+        for name, text in chart_files().items()
     }
     return files | {"rayjob.yaml": job_yaml(site), "runbook.md": runbook(site)}
 

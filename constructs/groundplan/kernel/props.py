@@ -1,4 +1,8 @@
-"""Checks of the Props that constructs take: an error names the field, the value and the limit."""
+"""What the Props of constructs share: wrong values are refused, with field, value and limit, before anything is made.
+
+Props are frozen dataclasses by keyword. A pydantic dataclass with :data:`PROPS` checks its types too; the functions are
+for limits that a plain dataclass checks itself.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from typing import NoReturn
 
 from pydantic import ConfigDict
 
-#: Of Props that are pydantic dataclasses: unknown names and wrong types are refused by name before anything is made.
 PROPS = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
 #: Limits of names, as (pattern, words): Google Cloud's resources, Kubernetes' objects, service account ids.

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from cdktf import Fn, TerraformResourceLifecycle, TerraformVariable
-from cdktf_cdktf_provider_google.data_google_lustre_instance import DataGoogleLustreInstance
-from cdktf_cdktf_provider_helm.release import Release
-from cdktf_cdktf_provider_kubernetes import persistent_volume_claim_v1 as claim
-from cdktf_cdktf_provider_kubernetes import persistent_volume_v1 as volume
+from cdktf import TerraformVariable
 from cdktf_cdktf_provider_kubernetes.namespace_v1 import NamespaceV1, NamespaceV1Metadata
 from cdktf_cdktf_provider_kubernetes.secret_v1 import SecretV1, SecretV1Metadata
 from cdktf_cdktf_provider_kubernetes.service_account_v1 import ServiceAccountV1, ServiceAccountV1Metadata
 from constructs import Construct
 
 from groundplan.cluster.values import account_email
-from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform import gib
+from groundplan.platform.chart_constructs import (
+    GibInstaller,
+    GibInstallerProps,
+    Operator,
+    OperatorProps,
+    PassThroughChart,
+    PassThroughChartProps,
+)
+from groundplan.platform.constructs import LustreVolume, LustreVolumeProps
 from groundplan.platform.kueue import KUEUE_REPOSITORY, kueue_objects, kueue_values
 from groundplan.platform.objects import network_objects
 from groundplan.platform.secrets import SECRETS, secret_name
-from groundplan.platform.values import QueueValues
 from groundplan.site.resolve import Site
 from groundplan.site.stack import ClusterClientStack
 
@@ -36,29 +40,22 @@ class PlatformStack(ClusterClientStack):
         self._namespace()
         self._service_account()
         self._secrets()
-        self._lustre()
-        self.pass_through(
-            "networks",
+        LustreVolume(self, "lustre", lustre_volume_props(site, self._labels()), depends_on=self.after_namespace)
+        networks = PassThroughChartProps(
             release=f"{site.name}-networks",
             namespace=self.namespace,
             manifests=network_objects(site.fabric.nics),
-            depends_on=self.after_namespace or None,
         )
-        self.pass_through(
-            "gib",
-            release=f"{site.name}-gib",
-            namespace=gib.NAMESPACE,
-            manifests={"daemonset": self._installer()},
-            # Its pods come with the GPU nodes, which an autoscaled pool may have none of.
-            wait=False,
-        )
-        self._kuberay()
+        PassThroughChart(self, "networks", networks, depends_on=self.after_namespace)
+        GibInstaller(self, "gib", gib_props(site))
+        Operator(self, "kuberay", kuberay_props(site))
         if site.queue:
-            self._kueue(site.queue)
-
-    def _installer(self) -> dict[str, Any]:
-        image = gib.installer_image(self.site.profile.platform.gib)
-        return gib.daemon_set(image, gib.rdma_accelerators(self.site.catalog.machines.values()))
+            operator = Operator(self, "kueue", kueue_props(site))
+            queue = PassThroughChartProps(
+                release=f"{site.name}-queue", namespace=self.namespace, manifests=kueue_objects(site.queue)
+            )
+            # Once the operator's CRDs and webhook serve: no second apply is needed.
+            PassThroughChart(self, "queue", queue, depends_on=[operator.release, *self.after_namespace])
 
     def _labels(self) -> dict[str, str]:
         return {"app.kubernetes.io/managed-by": "groundplan", "app.kubernetes.io/part-of": self.site.name}
@@ -110,96 +107,52 @@ class PlatformStack(ClusterClientStack):
                 depends_on=self.after_namespace or None,
             )
 
-    def _lustre(self) -> None:
-        """The instance as a volume, bound in advance to its claim; only the servers' address comes from the cloud."""
-        site, plan = self.site, self.site.lustre
-        instance = DataGoogleLustreInstance(self, "lustre", instance_id=plan.name, zone=plan.zone, project=site.project)
-        address = Fn.element(Fn.split("@", instance.mount_point), 0)
-        bound = volume.PersistentVolumeV1(
-            self,
-            "lustre-volume",
-            metadata=volume.PersistentVolumeV1Metadata(name=plan.volume, labels=self._labels()),
-            spec=[
-                volume.PersistentVolumeV1Spec(
-                    storage_class_name=plan.storage_class,
-                    capacity={"storage": f"{plan.capacity_gib}Gi"},
-                    access_modes=["ReadWriteMany"],
-                    volume_mode="Filesystem",
-                    # The data stays with the instance, whatever happens to volume and claim.
-                    persistent_volume_reclaim_policy="Retain",
-                    claim_ref=volume.PersistentVolumeV1SpecClaimRef(name=plan.claim, namespace=self.namespace),
-                    persistent_volume_source=volume.PersistentVolumeV1SpecPersistentVolumeSource(
-                        csi=volume.PersistentVolumeV1SpecPersistentVolumeSourceCsi(
-                            driver="lustre.csi.storage.gke.io",
-                            volume_handle=plan.volume_handle,
-                            volume_attributes={"ip": address, "filesystem": plan.filesystem},
-                        )
-                    ),
-                )
-            ],
-        )
-        claim.PersistentVolumeClaimV1(
-            self,
-            "lustre-claim",
-            metadata=claim.PersistentVolumeClaimV1Metadata(
-                name=plan.claim, namespace=self.namespace, labels=self._labels()
-            ),
-            spec=claim.PersistentVolumeClaimV1Spec(
-                storage_class_name=plan.storage_class,
-                volume_name=plan.volume,
-                access_modes=["ReadWriteMany"],
-                resources=claim.PersistentVolumeClaimV1SpecResources(requests={"storage": f"{plan.claim_gib}Gi"}),
-            ),
-            wait_until_bound=True,
-            # A volume cannot go while its claim is there: what replaces the one (another instance, another zone) must
-            # replace both.
-            lifecycle=TerraformResourceLifecycle(
-                replace_triggered_by=["kubernetes_persistent_volume_v1.lustre-volume.id"]
-            ),
-            depends_on=[bound, *self.after_namespace],
-        )
 
-    def _kuberay(self) -> None:
-        site, spec = self.site, self.site.profile.platform.kuberay
-        image = {"repository": "quay.io/kuberay/operator", "tag": f"v{spec.version}"}
-        Release(
-            self,
-            "kuberay",
-            name="kuberay-operator",
-            namespace=spec.namespace,
-            create_namespace=True,
-            repository=site.catalog.kuberay_repository,
-            chart="kuberay-operator",
-            version=spec.version,
-            values=[to_yaml({"image": image})],
-            atomic=True,
-            wait=True,
-            timeout=900,
-            max_history=5,
-        )
+def lustre_volume_props(site: Site, labels: Mapping[str, str]) -> LustreVolumeProps:
+    """The site's instance as the volume of its jobs."""
+    own = site.lustre
+    return LustreVolumeProps(
+        lustre=own.reference,
+        volume=own.volume,
+        claim=own.claim,
+        namespace=site.profile.platform.namespace,
+        capacity_gib=own.capacity_gib,
+        claim_gib=own.claim_gib,
+        storage_class=own.storage_class,
+        labels=labels,
+    )
 
-    def _kueue(self, queue: QueueValues) -> None:
-        """The operator, and the queue's objects once its CRDs and webhook serve: no second apply is needed."""
-        site, spec = self.site, self.site.profile.platform.kueue
-        operator = Release(
-            self,
-            "kueue",
-            name="kueue",
-            namespace=spec.namespace,
-            create_namespace=True,
-            repository=KUEUE_REPOSITORY,
-            chart="kueue",
-            version=spec.version,
-            values=[to_yaml(kueue_values(site.profile.cluster.cpu_pool.name))],
-            atomic=True,
-            wait=True,
-            timeout=900,
-            max_history=5,
-        )
-        self.pass_through(
-            "queue",
-            release=f"{site.name}-queue",
-            namespace=self.namespace,
-            manifests=kueue_objects(queue),
-            depends_on=[operator, *self.after_namespace],
-        )
+
+def gib_props(site: Site) -> GibInstallerProps:
+    """gIB on the nodes of every accelerator in the catalog that has RDMA NICs."""
+    return GibInstallerProps(
+        release=f"{site.name}-gib",
+        image=gib.installer_image(site.profile.platform.gib),
+        accelerators=tuple(gib.rdma_accelerators(site.catalog.machines.values())),
+    )
+
+
+def kuberay_props(site: Site) -> OperatorProps:
+    """The KubeRay operator."""
+    spec = site.profile.platform.kuberay
+    return OperatorProps(
+        name="kuberay-operator",
+        namespace=spec.namespace,
+        repository=site.catalog.kuberay_repository,
+        chart="kuberay-operator",
+        version=spec.version,
+        values={"image": {"repository": "quay.io/kuberay/operator", "tag": f"v{spec.version}"}},
+    )
+
+
+def kueue_props(site: Site) -> OperatorProps:
+    """The Kueue operator."""
+    spec = site.profile.platform.kueue
+    return OperatorProps(
+        name="kueue",
+        namespace=spec.namespace,
+        repository=KUEUE_REPOSITORY,
+        chart="kueue",
+        version=spec.version,
+        values=kueue_values(site.profile.cluster.cpu_pool.name),
+    )

@@ -24,6 +24,7 @@ RULE_MODULES = (
     "groundplan.storage.rules",
     "groundplan.cluster.rules",
     "groundplan.cluster.maintenance_rules",
+    "groundplan.gpu.machine_rules",
     "groundplan.gpu.rules",
     "groundplan.gpu.capacity_rules",
     "groundplan.gpu.label_rules",

@@ -1,4 +1,4 @@
-"""What the six stacks share: backend, pinned providers, and the pass-through chart.
+"""What the six stacks share: backend and pinned providers.
 
 Stack modules import cdktf; load it through :func:`groundplan.emit.modules.load` first, which takes a second
 instead of sixteen; a program that does not just waits longer. They can be
@@ -7,27 +7,19 @@ used on their own from any cdktf program: ``NetworkStack(app, resolve(profile))`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from cdktf import CloudBackend, GcsBackend, LocalBackend, NamedCloudWorkspace, TerraformDataSource, TerraformStack
 from cdktf_cdktf_provider_google.data_google_client_config import DataGoogleClientConfig
 from cdktf_cdktf_provider_google.provider import GoogleProvider
 from cdktf_cdktf_provider_helm.provider import HelmProvider, HelmProviderKubernetes
-from cdktf_cdktf_provider_helm.release import Release
 from cdktf_cdktf_provider_kubernetes.provider import KubernetesProvider
 from constructs import Construct
 
-from groundplan.kernel.yaml_text import to_yaml
 from groundplan.site.backend import BackendSpec
 from groundplan.site.resolve import Site
 from groundplan.site.stacks import ENTRIES
 
 #: Write-only arguments and ephemeral variables need Terraform 1.11 (or OpenTofu 1.11).
 REQUIRED_TERRAFORM = ">= 1.11.0"
-
-#: Folder of the pass-through chart, beside the stack's cdk.tf.json.
-CHART = "${path.module}/chart"
 
 
 class SiteStack(TerraformStack):
@@ -72,40 +64,6 @@ class ClusterClientStack(SiteStack):
             "helm",
             kubernetes=HelmProviderKubernetes(host=host, token=token, cluster_ca_certificate=certificate),
         )
-
-    def pass_through(
-        self,
-        id_: str,
-        *,
-        release: str,
-        namespace: str,
-        manifests: Mapping[str, dict[str, Any]],
-        depends_on: list[Any] | None = None,
-        wait: bool = True,
-    ) -> Release:
-        """Custom resources as a Helm release of the pass-through chart.
-
-        The plan shows every line, no live API is asked at plan time (terraform-provider-kubernetes#1775), and Helm does
-        not bring back an object that was cleaned up after it finished.
-        """
-        return Release(
-            self,
-            id_,
-            name=release,
-            namespace=namespace,
-            chart=CHART,
-            values=[literal(to_yaml({"manifests": dict(manifests)}))],
-            atomic=wait,
-            wait=wait,
-            timeout=600,
-            max_history=5,
-            depends_on=depends_on,
-        )
-
-
-def literal(text: str) -> str:
-    """`text` with Terraform's own markers escaped, so that a shell's ``${VAR}`` reaches the cluster as written."""
-    return text.replace("${", "$${").replace("%{", "%%{")
 
 
 def _backend(stack: TerraformStack, spec: BackendSpec, name: str, site: str) -> None:

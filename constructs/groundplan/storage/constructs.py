@@ -12,6 +12,7 @@ from constructs import Construct
 
 from groundplan.kernel.constructs import Part
 from groundplan.kernel.props import RESOURCE_NAME, ZONE, require_number, require_pattern, require_text
+from groundplan.storage.values import ExistingLustre
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,20 +47,6 @@ class LustreInstanceProps:
         require_number(self, "capacity_gib", 1)
         require_number(self, "throughput", 1)
         require_pattern(self, "filesystem", (r"[a-zA-Z][a-zA-Z0-9]{0,7}", "1 to 8 letters and digits, a letter first"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExistingLustre:
-    """An instance that is there already, by what others refer to it with."""
-
-    name: str
-    """Instance id."""
-    project: str
-    """Its project."""
-    zone: str
-    """Its zone."""
-    filesystem: str
-    """Lustre's own name."""
 
 
 class LustreInstance(Part):

@@ -12,6 +12,25 @@ LUSTRE_PORT = 988
 LEGACY_LUSTRE_PORT = 6988
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExistingLustre:
+    """An instance that is there already, by what others refer to it with."""
+
+    name: str
+    """Instance id."""
+    project: str
+    """Its project."""
+    zone: str
+    """Its zone."""
+    filesystem: str
+    """Lustre's own name."""
+
+    @property
+    def volume_handle(self) -> str:
+        """Exactly three parts: the CSI driver's parser takes no others (lustre-csi-driver, pkg/util)."""
+        return f"{self.project}/{self.zone}/{self.name}"
+
+
 @dataclass(frozen=True)
 class LustreValues:
     """The Lustre instance and its volume.
@@ -33,9 +52,9 @@ class LustreValues:
     mount_path: str
 
     @property
-    def volume_handle(self) -> str:
-        """Exactly three parts: the CSI driver's parser takes no others (lustre-csi-driver, pkg/util)."""
-        return f"{self.project}/{self.zone}/{self.name}"
+    def reference(self) -> ExistingLustre:
+        """The instance, as others refer to it."""
+        return ExistingLustre(name=self.name, project=self.project, zone=self.zone, filesystem=self.filesystem)
 
     @property
     def ports(self) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from constructs import Construct
 
+from groundplan.platform.chart_constructs import PassThroughChart, PassThroughChartProps
 from groundplan.site.resolve import Site
 from groundplan.site.stack import ClusterClientStack
 from groundplan.workload.rayjob import manifests
@@ -16,11 +17,11 @@ class WorkloadStack(ClusterClientStack):
         super().__init__(scope, site, "workload")
         objects = manifests(site)
         if objects:
-            self.pass_through(
-                "job",
+            props = PassThroughChartProps(
                 release=f"{site.name}-job",
                 namespace=site.profile.platform.namespace,
                 manifests={f"{o['kind'].lower()}-{o['metadata']['name']}": o for o in objects},
                 # A training runs for hours; apply is done when the job is submitted.
                 wait=False,
             )
+            PassThroughChart(self, "job", props)

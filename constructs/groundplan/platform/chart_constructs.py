@@ -1,0 +1,171 @@
+"""What comes into a cluster by Helm: custom resources, the gIB installer, operators. For any cdktf program.
+
+Custom resources go through a pass-through chart. The plan shows every line, no live API is asked at plan time
+(terraform-provider-kubernetes#1775), and Helm does not bring back an object that was cleaned up after it finished.
+The chart stands beside the stack's cdk.tf.json: ``groundplan synth`` and ``add_site`` put it there, another program
+calls :func:`groundplan.platform.chart_files.write_chart`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cdktf import ITerraformDependable
+from cdktf_cdktf_provider_helm.release import Release
+from constructs import Construct
+
+from groundplan.kernel.constructs import Part
+from groundplan.kernel.props import KUBERNETES_NAME, RELEASE_NAME, refuse, require_number, require_pattern, require_text
+from groundplan.kernel.yaml_text import to_yaml
+from groundplan.platform import gib
+
+#: Folder of the pass-through chart, beside the stack's cdk.tf.json.
+CHART = "${path.module}/chart"
+
+
+def literal(text: str) -> str:
+    """`text` with Terraform's own markers escaped, so that a shell's ``${VAR}`` reaches the cluster as written."""
+    return text.replace("${", "$${").replace("%{", "%%{")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassThroughChartProps:
+    """Kubernetes objects as one Helm release."""
+
+    release: str
+    """Name of the release, at most 53 characters."""
+    namespace: str
+    """Namespace of the release, and of objects that name none."""
+    manifests: Mapping[str, Mapping[str, Any]]
+    """Key -> whole object. Keys only tell the objects apart, in the plan and in the chart's values."""
+    wait: bool = True
+    """Wait until the objects are ready, and roll back when they are not. Default: yes."""
+    chart: str = CHART
+    """Folder of the chart. Default: `chart` beside the stack."""
+
+    def __post_init__(self) -> None:
+        require_pattern(self, "release", RELEASE_NAME)
+        require_pattern(self, "namespace", KUBERNETES_NAME)
+        require_text(self, "chart")
+
+
+class PassThroughChart(Part):
+    """Kubernetes objects of any kind: ``helm_release.<id>``."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: PassThroughChartProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
+        super().__init__(scope, id_)
+        self.release = Release(
+            scope,
+            id_,
+            name=props.release,
+            namespace=props.namespace,
+            chart=props.chart,
+            values=[literal(to_yaml({"manifests": dict(props.manifests)}))],
+            atomic=props.wait,
+            wait=props.wait,
+            timeout=600,
+            max_history=5,
+            depends_on=list(depends_on) or None,
+        )
+        """The cdktf resource."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GibInstallerProps:
+    """The gIB NCCL plugin on GPU nodes with RDMA NICs."""
+
+    release: str
+    """Name of the Helm release, at most 53 characters."""
+    image: str
+    """Whole reference of the nccl-plugin-gib image."""
+    accelerators: tuple[str, ...]
+    """GKE's names of the accelerators whose nodes get it, such as ``nvidia-b200``."""
+    chart: str = CHART
+    """Folder of the pass-through chart. Default: `chart` beside the stack."""
+
+    def __post_init__(self) -> None:
+        require_text(self, "image")
+        if isinstance(self.accelerators, str) or not self.accelerators:
+            refuse(self, "accelerators", "a tuple of at least one name")
+
+
+class GibInstaller(PassThroughChart):
+    """A DaemonSet that installs gIB: ``helm_release.<id>``."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: GibInstallerProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
+        manifests = {"daemonset": gib.daemon_set(props.image, props.accelerators)}
+        chart = PassThroughChartProps(
+            release=props.release,
+            namespace=gib.NAMESPACE,
+            manifests=manifests,
+            # Its pods come with the GPU nodes, which an autoscaled pool may have none of.
+            wait=False,
+            chart=props.chart,
+        )
+        super().__init__(scope, id_, chart, depends_on=depends_on)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorProps:
+    """An operator by its own Helm chart."""
+
+    name: str
+    """Name of the release, at most 53 characters."""
+    namespace: str
+    """Namespace, made when it is not there."""
+    repository: str
+    """Address of the chart's repository (https:// or oci://)."""
+    chart: str
+    """Name of the chart."""
+    version: str
+    """Release of the chart, without a leading v."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """The chart's values. Default: its own."""
+    timeout: int = 900
+    """Seconds until it must be ready. Default: 900."""
+
+    def __post_init__(self) -> None:
+        require_pattern(self, "name", RELEASE_NAME)
+        require_pattern(self, "namespace", KUBERNETES_NAME)
+        require_pattern(self, "repository", (r"(https|oci)://\S+", "an address that begins with https:// or oci://"))
+        require_text(self, "chart", "version")
+        require_number(self, "timeout", 1)
+
+
+class Operator(Part):
+    """An operator such as KubeRay's or Kueue: ``helm_release.<id>``."""
+
+    def __init__(self, scope: Construct, id_: str, props: OperatorProps) -> None:
+        super().__init__(scope, id_)
+        self.release = Release(
+            scope,
+            id_,
+            name=props.name,
+            namespace=props.namespace,
+            create_namespace=True,
+            repository=props.repository,
+            chart=props.chart,
+            version=props.version,
+            values=[to_yaml(dict(props.values))] if props.values else None,
+            atomic=True,
+            wait=True,
+            timeout=props.timeout,
+            max_history=5,
+        )
+        """The cdktf resource."""

@@ -1,0 +1,114 @@
+"""A Lustre instance as a volume inside a cluster, for any cdktf program that has a Kubernetes provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cdktf import Fn, ITerraformDependable, TerraformResourceLifecycle
+from cdktf_cdktf_provider_google.data_google_lustre_instance import DataGoogleLustreInstance
+from cdktf_cdktf_provider_kubernetes import persistent_volume_claim_v1 as claim
+from cdktf_cdktf_provider_kubernetes import persistent_volume_v1 as volume
+from constructs import Construct
+
+from groundplan.kernel.constructs import Part
+from groundplan.kernel.props import KUBERNETES_NAME, refuse, require_number, require_pattern, require_text
+from groundplan.storage.values import ExistingLustre
+
+
+@dataclass(frozen=True, kw_only=True)
+class LustreVolumeProps:
+    """A volume and a claim, bound to one another in advance."""
+
+    lustre: ExistingLustre
+    """The instance: ``LustreInstance.existing(...)``, or the `reference` of one of your own."""
+    volume: str
+    """Name of the PersistentVolume, which is cluster-scoped."""
+    claim: str
+    """Name of the PersistentVolumeClaim."""
+    namespace: str
+    """Namespace of the claim."""
+    capacity_gib: int
+    """Capacity of the instance in GiB."""
+    claim_gib: int
+    """GiB that the claim requests, at most the capacity. A claim made in advance cannot be resized: ask for little, and
+    the instance can grow; pods see the whole file system either way."""
+    storage_class: str
+    """Class name that both share; it is never looked up."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of both. Default: none."""
+
+    def __post_init__(self) -> None:
+        for name in ("volume", "claim", "namespace"):
+            require_pattern(self, name, KUBERNETES_NAME)
+        require_text(self, "storage_class")
+        require_number(self, "capacity_gib", 1)
+        require_number(self, "claim_gib", 1)
+        if self.claim_gib > self.capacity_gib:
+            refuse(self, "claim_gib", f"at most capacity_gib ({self.capacity_gib})")
+
+
+class LustreVolume(Part):
+    """The instance as a volume, bound in advance to its claim; only the servers' address comes from the cloud.
+
+    ``data.google_lustre_instance.<id>``, ``kubernetes_persistent_volume_v1.<id>-volume``,
+    ``kubernetes_persistent_volume_claim_v1.<id>-claim``. The claim waits for `depends_on`, such as its namespace.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: LustreVolumeProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
+        super().__init__(scope, id_)
+        lustre = props.lustre
+        self.instance = DataGoogleLustreInstance(
+            scope, id_, instance_id=lustre.name, zone=lustre.zone, project=lustre.project
+        )
+        address = Fn.element(Fn.split("@", self.instance.mount_point), 0)
+        self.volume = volume.PersistentVolumeV1(
+            scope,
+            f"{id_}-volume",
+            metadata=volume.PersistentVolumeV1Metadata(name=props.volume, labels=dict(props.labels) or None),
+            spec=[
+                volume.PersistentVolumeV1Spec(
+                    storage_class_name=props.storage_class,
+                    capacity={"storage": f"{props.capacity_gib}Gi"},
+                    access_modes=["ReadWriteMany"],
+                    volume_mode="Filesystem",
+                    # The data stays with the instance, whatever happens to volume and claim.
+                    persistent_volume_reclaim_policy="Retain",
+                    claim_ref=volume.PersistentVolumeV1SpecClaimRef(name=props.claim, namespace=props.namespace),
+                    persistent_volume_source=volume.PersistentVolumeV1SpecPersistentVolumeSource(
+                        csi=volume.PersistentVolumeV1SpecPersistentVolumeSourceCsi(
+                            driver="lustre.csi.storage.gke.io",
+                            volume_handle=lustre.volume_handle,
+                            volume_attributes={"ip": address, "filesystem": lustre.filesystem},
+                        )
+                    ),
+                )
+            ],
+        )
+        self.claim = claim.PersistentVolumeClaimV1(
+            scope,
+            f"{id_}-claim",
+            metadata=claim.PersistentVolumeClaimV1Metadata(
+                name=props.claim, namespace=props.namespace, labels=dict(props.labels) or None
+            ),
+            spec=claim.PersistentVolumeClaimV1Spec(
+                storage_class_name=props.storage_class,
+                volume_name=props.volume,
+                access_modes=["ReadWriteMany"],
+                resources=claim.PersistentVolumeClaimV1SpecResources(requests={"storage": f"{props.claim_gib}Gi"}),
+            ),
+            wait_until_bound=True,
+            # A volume cannot go while its claim is there: what replaces the one (another instance, another zone) must
+            # replace both.
+            lifecycle=TerraformResourceLifecycle(
+                replace_triggered_by=[f"kubernetes_persistent_volume_v1.{self.volume.friendly_unique_id}.id"]
+            ),
+            depends_on=[self.volume, *depends_on],
+        )
