@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from groundplan import manifest
+from groundplan.kernel import yaml_text
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.objects import network_objects
-from groundplan.workload.rayjob import manifests
 from sites import synthesized
 from test_synth import SITES
 
@@ -18,7 +17,7 @@ class _Pure(yaml.SafeDumper):
         return True
 
 
-_Pure.add_representer(str, manifest._text)
+_Pure.add_representer(str, yaml_text._text)
 
 
 def pure(data: object) -> str:
@@ -28,7 +27,7 @@ def pure(data: object) -> str:
 @pytest.mark.parametrize("name", sorted(SITES))
 def test_both_emitters_write_the_same(name: str) -> None:
     site = synthesized(SITES[name]).site
-    for data in ({"manifests": network_objects(site)}, *manifests(site)):
+    for data in ({"manifests": network_objects(site)}, *site.job_objects):
         assert to_yaml(data) == pure(data)
         assert yaml.safe_load(to_yaml(data)) == data
 

@@ -10,7 +10,6 @@ import yaml
 from findings import Finding
 from groundplan.site.profile import parse_profile
 from groundplan.site.resolve import Site, resolve
-from groundplan.workload.rayjob import manifests
 
 SECRETS = {"hugging_face": {"variable": True}, "wandb": {"variable": True}}
 MACHINES = {"b200": "a4-highgpu-8g", "h200": "a3-ultragpu-8g"}
@@ -50,7 +49,7 @@ def _resolved(text: str) -> Site:
 
 def objects(of: Site) -> dict[str, dict[str, Any]]:
     """The manifest's objects by kind."""
-    return {document["kind"]: document for document in manifests(of)}
+    return {document["kind"]: document for document in of.job_objects}
 
 
 def findings(of: Site) -> list[Finding]:

@@ -138,7 +138,7 @@ def shared_folders(site: Site) -> Iterator[Problem]:
 def wandb_key(site: Site) -> Iterator[Problem]:
     """Logging to Weights & Biases needs its API key on the head (R16)."""
     job = site.job
-    if job and job.config.on("logger.wandb_enabled") and site.profile.secrets.wandb is None:
+    if job and job.config.on("logger.wandb_enabled") and site.secrets.wandb is None:
         message = "logger.wandb_enabled is true, and `secrets.wandb` names no API key"
         yield Problem(place(job, "logger.wandb_enabled"), message, "add `secrets: {wandb: {variable: true}}`")
 
@@ -148,7 +148,7 @@ def gated_model(site: Site) -> Iterator[Problem]:
     """A gated model needs a Hugging Face token whose owner accepted its licence (R16); other models fare better with
     one, for many pods ask at once and unnamed callers are limited."""
     job = site.job
-    if job is None or site.profile.secrets.hugging_face is not None:
+    if job is None or site.secrets.hugging_face is not None:
         return
     if job.model.gated:
         message = f"{job.model.name} is a gated model, and `secrets.hugging_face` names no token"

@@ -9,6 +9,7 @@ from groundplan.gpu.values import Nic, PoolValues
 from groundplan.nemo_rl.config import Config
 from groundplan.nemo_rl.hydra import Override
 from groundplan.nemo_rl.releases import Model, Recipe, Release
+from groundplan.platform.spec import SecretsSpec
 from groundplan.workload.spec import WorkloadSpec
 
 
@@ -61,11 +62,17 @@ class JobValues:
     config: Config
     overrides: tuple[Override, ...]
     environment: dict[str, str]
+    site_secrets: SecretsSpec
+    """References to the tokens: the profile's, with the one that a gated model needs."""
     secrets: tuple[SecretVariable, ...]
     image_pull_secret: str
     head_cpu: int
     head_memory: str
     queue: Queue | None = None
+
+    def prefetch_mark(self, end: str) -> str:
+        """Path of the mark that the prefetch Job leaves for the training: ``done`` or ``failed``."""
+        return f"{self.folder}/prefetch.{end}"
 
     @property
     def models(self) -> tuple[str, ...]:
