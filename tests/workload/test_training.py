@@ -1,4 +1,4 @@
-"""The judge of a NeMo RL configuration knows nothing of Kubernetes, site or profile; its rules stand in the registry."""
+"""The judge of a NeMo RL configuration knows no Kubernetes, site or profile; its rules stand in the registry."""
 
 from __future__ import annotations
 
