@@ -8,7 +8,6 @@ import yaml
 from groundplan.kernel import yaml_text
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.objects import network_objects
-from groundplan.workload.rayjob import manifests
 from sites import synthesized
 from test_synth import SITES
 
@@ -28,7 +27,7 @@ def pure(data: object) -> str:
 @pytest.mark.parametrize("name", sorted(SITES))
 def test_both_emitters_write_the_same(name: str) -> None:
     site = synthesized(SITES[name]).site
-    for data in ({"manifests": network_objects(site.fabric.nics)}, *manifests(site)):
+    for data in ({"manifests": network_objects(site.fabric.nics)}, *site.job_objects):
         assert to_yaml(data) == pure(data)
         assert yaml.safe_load(to_yaml(data)) == data
 

@@ -11,7 +11,6 @@ from findings import Finding
 from groundplan.platform.kueue import kueue_objects
 from groundplan.site.profile import parse_profile
 from groundplan.site.resolve import Site, resolve
-from groundplan.workload.rayjob import manifests
 
 SECRETS = {"hugging_face": {"variable": True}, "wandb": {"variable": True}}
 MACHINES = {"b200": "a4-highgpu-8g", "h200": "a3-ultragpu-8g"}
@@ -51,7 +50,7 @@ def _resolved(text: str) -> Site:
 
 def objects(of: Site) -> dict[str, dict[str, Any]]:
     """The manifest's objects by kind."""
-    return {document["kind"]: document for document in manifests(of)}
+    return {document["kind"]: document for document in of.job_objects}
 
 
 def findings(of: Site) -> list[Finding]:

@@ -14,7 +14,6 @@ import yaml
 from click.testing import CliRunner
 
 from groundplan.commands.rayjob import rayjob
-from groundplan.workload.rayjob import manifests
 from workload.jobs import objects, profile_data, queue_objects, site
 
 SMOKE = "grpo-qwen2.5-1.5b-gsm8k-smoke"
@@ -167,7 +166,7 @@ def test_the_job_goes_through_the_queue() -> None:
 
 def test_without_a_queue_there_is_no_trace_of_one() -> None:
     assert site().queue is None
-    assert "kueue" not in str(manifests(site()))
+    assert "kueue" not in str(site().job_objects)
 
 
 def test_the_interactive_cluster_has_the_same_pods() -> None:
@@ -192,7 +191,7 @@ def test_rayjob_prints_what_is_applied(profile: Path) -> None:
     assert result.exit_code == 0, result.output
     printed = list(yaml.safe_load_all(result.output))
     workload = {"recipe": SMOKE, "overrides": {"grpo.max_num_steps": 3}, "environment": {"A": "1"}}
-    assert printed == manifests(site(workload=workload))
+    assert printed == site(workload=workload).job_objects
     assert "# The workers: as many as nodes" in result.output
 
 

@@ -17,7 +17,6 @@ import pytest
 from groundplan.kernel.quantities import parse_bytes
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.site.resolve import Site
-from groundplan.workload.rayjob import manifests
 from workload.jobs import MACHINES, RECIPES, RELEASES, objects, site
 
 AROUND = {"preflight": {"enabled": True}, "prefetch": {"enabled": True}}
@@ -210,7 +209,7 @@ def test_the_submitter_has_what_the_head_has() -> None:
 @pytest.mark.parametrize("of", EVERY)
 def test_nothing_forbidden(of: Site) -> None:
     """No token, no download of code, nothing that moves."""
-    text = "\n".join(to_yaml(document) for document in manifests(of))
+    text = "\n".join(to_yaml(document) for document in of.job_objects)
     for word in (
         r"\bgit\b",
         r"\bapt(-get)?\b",
@@ -221,7 +220,7 @@ def test_nothing_forbidden(of: Site) -> None:
     ):
         assert not re.search(word, text), word
     assert not re.search(r"\bhf_[A-Za-z0-9]{8}", text)
-    for document in manifests(of):
+    for document in of.job_objects:
         for entry in _environment_entries(document):
             if re.search(r"TOKEN|KEY|SECRET|PASSWORD", entry["name"]):
                 assert entry["valueFrom"]["secretKeyRef"].keys() == {"name", "key"}
@@ -301,7 +300,7 @@ def test_kubernetes_takes_every_object(workload: dict[str, Any]) -> None:
     """The API's own schemas, strict; KubeRay's kinds by the pods in them."""
     kubernetes = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
     of = site(workload=workload)
-    for document in manifests(of):
+    for document in of.job_objects:
         if document["kind"] not in ("RayJob", "RayCluster"):
             kubernetes.validate(document, "1.34", strict=True)
     for pod in pods(of):
@@ -311,6 +310,6 @@ def test_kubernetes_takes_every_object(workload: dict[str, Any]) -> None:
 
 def test_a_tutorial_profile_can_name_everything() -> None:
     of = site(platform={"namespace": "default", "service_account": "generic-ksa"}, workload={"name": "nemo"})
-    for document in manifests(of):
+    for document in of.job_objects:
         assert document["metadata"]["namespace"] == "default"
     assert pods(of)[0]["serviceAccountName"] == "generic-ksa"

@@ -12,7 +12,6 @@ from groundplan.platform.chart_files import chart_files
 from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.site.resolve import Site
 from groundplan.site.stacks import REGISTRY
-from groundplan.workload.rayjob import manifests
 
 
 def artefacts(site: Site) -> dict[str, str]:
@@ -31,7 +30,7 @@ def job_yaml(site: Site) -> str:
     head = (
         f"# The job of site {site.name}, as its workload stack applies it. Written by groundplan; edit the profile.\n"
     )
-    return head + "".join(f"---\n{to_yaml(document)}" for document in manifests(site))
+    return head + "".join(f"---\n{to_yaml(document)}" for document in site.job_objects)
 
 
 def runbook(site: Site) -> str:
@@ -44,7 +43,7 @@ def runbook(site: Site) -> str:
         keep_trailing_newline=True,
         autoescape=False,  # Markdown
     )
-    secrets = site.profile.secrets
+    secrets = site.secrets
     references = {kind: getattr(secrets, kind) for kind in SECRETS if getattr(secrets, kind)}
     return environment.get_template("runbook.md.j2").render(
         site=site,

@@ -89,7 +89,7 @@ class PlatformStack(ClusterClientStack):
         """Secrets whose value Terraform asks for: an ephemeral variable into a write-only argument, so that it stands
         in no plan and no state."""
         for kind in SECRETS:
-            reference = getattr(self.site.profile.secrets, kind)
+            reference = getattr(self.site.secrets, kind)
             if reference is None or not reference.variable:
                 continue
             name = secret_name(kind, reference)

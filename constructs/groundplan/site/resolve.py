@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from groundplan.catalog import Catalog, load_catalog
 from groundplan.cluster.values import ClusterValues, cluster_values
 from groundplan.gpu.values import FabricValues, PoolDefaults, PoolValues, fabric_values, pool_values
 from groundplan.kernel.gke import region_of
 from groundplan.network.values import NetworkValues, network_values
-from groundplan.platform.spec import SecretReference
+from groundplan.platform.spec import SecretsSpec
 from groundplan.platform.values import QueueValues, queue_values
 from groundplan.site.profile import Profile
 from groundplan.storage.values import LustreValues, lustre_values
+from groundplan.workload import rayjob
 from groundplan.workload.resolve import resolve_job
 from groundplan.workload.values import JobValues
 
@@ -40,10 +43,17 @@ class Site:
     cluster: ClusterValues
     fabric: FabricValues
     pools: tuple[PoolValues, ...]
+    secrets: SecretsSpec
+    """References to the tokens: the profile's, with the one that a gated model needs."""
     job: JobValues | None
     """None when the catalog knows no such recipe or release, which is for the rules to say."""
     as_of: date | None = None
     """The day that expiry is judged by; None judges none. Never the clock: the same profile gives the same findings."""
+
+    @cached_property
+    def job_objects(self) -> list[dict[str, Any]]:
+        """The Kubernetes objects of the job, built once, in the order of creation; none while its recipe is unknown."""
+        return rayjob.documents(self.job) if self.job else []
 
     @property
     def services(self) -> tuple[str, ...]:
@@ -76,12 +86,6 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
     defaults = PoolDefaults(profile.project, profile.zone, profile.reservation, profile.cluster.max_pods_per_node)
     pools = pool_values(profile.gpu, catalog, defaults)
     job = resolve_job(profile, catalog, lustre, fabric, pools)
-    if job and job.model.gated and "hugging_face" not in profile.secrets.model_fields_set:
-        # A profile of three lines has to run: a gated model's token is then asked for by Terraform. An explicit
-        # `hugging_face: null` stays none, which the rule `gated-model` refuses.
-        secrets = profile.secrets.model_copy(update={"hugging_face": SecretReference(variable=True)})
-        profile = profile.model_copy(update={"secrets": secrets})
-        job = resolve_job(profile, catalog, lustre, fabric, pools)
     own = {"environment": profile.environment, "managed-by": "groundplan", "site": profile.site}
     return Site(
         profile=profile,
@@ -102,6 +106,7 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
         ),
         fabric=fabric,
         pools=pools,
+        secrets=job.site_secrets if job else profile.secrets,
         job=job,
         as_of=as_of,
     )

@@ -9,14 +9,11 @@ workers must stand on the head too, and nothing may go through ``runtimeEnvYAML`
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from groundplan.catalog import Machine, shipped
 from groundplan.nemo_rl.config import Config
 from groundplan.nemo_rl.releases import Release
-
-if TYPE_CHECKING:
-    from groundplan.workload.values import JobValues
+from groundplan.workload.values import JobValues
 
 #: Libraries that the node brings: the gIB plugin, the driver. After the image's own, which must not be shadowed.
 NODE_LIBRARIES = ("/usr/local/gib/lib64", "/usr/local/nvidia/lib64")

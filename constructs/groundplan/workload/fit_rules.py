@@ -1,79 +1,19 @@
-"""Rules of what the job asks for against what is there: GPU memory, nodes, CPUs, memory."""
+"""Rules of what the job asks for against what is there: nodes, CPUs, memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from findings import Problem, ProfilePath, Severity, rule
+from findings import Problem, ProfilePath, rule
 from groundplan.cluster.allocatable import allocatable
 from groundplan.kernel.quantities import MIB, parse_bytes, show
-from groundplan.nemo_rl.memory import CACHE_SHARE, DTENSOR_LIMIT, estimate
 from groundplan.nemo_rl.shape import shape_of
 from groundplan.site.resolve import Site
-from groundplan.workload.bounds_rules import unjudged
-from groundplan.workload.places import place
 
 #: What GKE's and groundplan's own DaemonSets ask for on a node (CSI drivers, metrics, logging, gIB): an allowance.
 DAEMON_CPU_MILLIS, DAEMON_MEMORY_MIB = 1000, 2048
 #: CPUs that Ray asks for: two a GPU with generation beside training, else one; and one for the environment builder.
 CPUS_COLOCATED, CPUS_APART, CPUS_BUILDER = 2, 1, 1
-
-
-@rule("model-fit", Severity.WARNING)
-def model_fit(site: Site) -> Iterator[Problem]:
-    """An estimate of GPU memory for training and for vLLM, against what a GPU of the pool has.
-
-    A warning, for it is rough: it names its parts, so that a reader can judge them. The sums are in workload/fit.py.
-    """
-    job = site.job
-    gpu = job.pool.machine.gpu if job and job.pool and job.pool.machine else None
-    if job is None or gpu is None or job.model.billions is None or unjudged(job):
-        return
-    shape, config = shape_of(job.config), job.config
-    if not shape.backend or shape.training_gpus <= 0:
-        return
-    billions, has = job.model.billions, f"a GPU of {job.pool.name if job.pool else ''} has {gpu.memory_gb} GB"
-    fit = estimate(billions, job.model.active or billions, shape, config, gpu.memory_gb)
-    sizes = f"policy.{shape.backend}_cfg.{'tensor_model' if shape.backend == 'megatron' else 'tensor'}_parallel_size"
-    at = place(job, sizes, "policy.model_name", "policy.max_total_sequence_length", "policy.train_micro_batch_size")
-    if fit.training > gpu.memory_gb:
-        message = f"{job.model.name} ({billions}B) on {shape.training_gpus} training GPUs: {fit.sum} per GPU; {has}"
-        yield Problem(at, message, "use more nodes, a greater tensor parallel size, or activation_checkpointing: true")
-    elif shape.backend == "dtensor" and billions / shape.tp > DTENSOR_LIMIT:
-        message = (
-            f"{job.model.name}: {billions}B parameters at TP {shape.tp} are {billions / shape.tp:.1f}B a rank; "
-            f"DTensor above {DTENSOR_LIMIT:.0f}B a rank has failed without an error (NVIDIA-NeMo/RL#1974)"
-        )
-        yield Problem(at, message, "use tensor_parallel_size 4 or 8")
-    if fit.generation > fit.generation_budget * (1 - CACHE_SHARE):
-        vllm = "policy.generation.vllm_cfg"
-        at = place(job, f"{vllm}.tensor_parallel_size", f"{vllm}.gpu_memory_utilization", "policy.model_name")
-        size = f"{billions}B / (TP {shape.vllm_tp} x PP {shape.vllm_pp}) = {fit.generation:.0f} GB of weights per GPU"
-        budget = f"{fit.generation_budget:.0f} GB (gpu_memory_utilization x {gpu.memory_gb})"
-        message = f"vLLM: {size}, of {budget}; no room for its cache"
-        yield Problem(at, message, "use a greater vLLM tensor_parallel_size")
-
-
-@rule("cluster-shape")
-def cluster_shape(site: Site) -> Iterator[Problem]:
-    """NeMo RL asks Ray for cluster.num_nodes x cluster.gpus_per_node GPUs; Ray has what the workers declare (R14).
-
-    groundplan writes both from `workload.nodes`; an override that differs waits for GPUs that never come.
-    """
-    job = site.job
-    if job is None or unjudged(job):
-        return
-    shape = shape_of(job.config)
-    asked, there = shape.nodes * shape.gpus_per_node, job.nodes * job.gpus
-    if shape.gpus_per_node != job.gpus:
-        message = f"cluster.gpus_per_node is {shape.gpus_per_node}, and each worker has {job.gpus} GPUs"
-        yield Problem(place(job, "cluster.gpus_per_node"), message, "leave it out: it follows from the machine type")
-    elif asked != there:
-        message = (
-            f"cluster.num_nodes {shape.nodes} x {shape.gpus_per_node} = {asked} GPUs, "
-            f"and {job.nodes} workers have {there}"
-        )
-        yield Problem(place(job, "cluster.num_nodes"), message, f"set `workload.nodes: {shape.nodes}` instead")
 
 
 @rule("job-pool")

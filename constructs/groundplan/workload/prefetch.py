@@ -17,11 +17,6 @@ from groundplan.workload.values import JobValues
 ATTEMPTS = 4
 
 
-def marker(job: JobValues, end: str) -> str:
-    """Path of the mark that the Job leaves: ``done`` or ``failed``."""
-    return f"{job.folder}/prefetch.{end}"
-
-
 def documents(job: JobValues) -> list[dict[str, Any]]:
     """The Job. It carries the RayJob's name, so that it is made anew with it."""
     container = {
@@ -56,7 +51,9 @@ def documents(job: JobValues) -> list[dict[str, Any]]:
 
 def _script(job: JobValues) -> str:
     """Download with a few attempts within the one pod, so that exactly one pod writes the marks."""
-    done, failed, folder = (shlex.quote(path) for path in (marker(job, "done"), marker(job, "failed"), job.folder))
+    done, failed, folder = (
+        shlex.quote(path) for path in (job.prefetch_mark("done"), job.prefetch_mark("failed"), job.folder)
+    )
     fetch = (
         "import sys; from huggingface_hub import snapshot_download; "
         "[print(name, snapshot_download(name), flush=True) for name in sys.argv[1:]]"

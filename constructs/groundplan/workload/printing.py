@@ -6,7 +6,6 @@ from typing import Any
 
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.site.resolve import Site
-from groundplan.workload.rayjob import manifests
 
 _ABOUT = {
     "ConfigMap": "The scripts: what the trainer is started with, one override a line.",
@@ -35,7 +34,7 @@ def job_text(site: Site) -> str:
     head = (
         f"# The job of site {site.name}, as its workload stack applies it. Written by groundplan; edit the profile.\n"
     )
-    return head + "".join(_document(document) for document in manifests(site))
+    return head + "".join(_document(document) for document in site.job_objects)
 
 
 def _document(document: dict[str, Any]) -> str:

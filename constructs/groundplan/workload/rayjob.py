@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groundplan.catalog import shipped
 from groundplan.kernel.gke import parse
@@ -15,9 +15,6 @@ from groundplan.workload.preflight import preflight_scripts
 from groundplan.workload.script import FOLDER, TRAIN, scripts
 from groundplan.workload.values import JobValues
 
-if TYPE_CHECKING:
-    from groundplan.site.resolve import Site
-
 #: The longest name that KubeRay takes: it adds its own endings for cluster, service and pods.
 MAX_NAME = 47
 #: Digits of the hash at the end of the name.
@@ -26,13 +23,8 @@ HASH_DIGITS = 8
 ENTRYPOINT = f"bash {FOLDER}/{TRAIN}"
 
 
-def manifests(site: Site) -> list[dict[str, Any]]:
-    """All objects of the site's job, in the order in which they are created; none while its recipe is unknown."""
-    return documents(site.job) if site.job else []
-
-
 def documents(job: JobValues) -> list[dict[str, Any]]:
-    """The objects of a job."""
+    """The objects of a job, in the order in which they are created."""
     found = [_config_map(job), _disruption_budget(job)]
     if job.spec.prefetch.enabled:
         found += prefetch.documents(job)

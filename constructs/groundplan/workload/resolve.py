@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any
 
 from groundplan.catalog import Catalog
 from groundplan.gpu.values import FabricValues, PoolValues
 from groundplan.nemo_rl import config
-from groundplan.nemo_rl.releases import Recipe, Release, model_of, recipe_of, release_of
+from groundplan.nemo_rl.releases import Model, Recipe, Release, model_of, recipe_of, release_of
 from groundplan.platform.secrets import SECRETS, secret_name
+from groundplan.platform.spec import SecretReference, SecretsSpec
 from groundplan.site.profile import Profile
 from groundplan.storage.values import LustreValues
 from groundplan.workload import rayjob
@@ -25,7 +28,7 @@ TOPOLOGY_LABELS = {
     "none": "",
 }
 
-#: Name of a job while its hash is computed.
+#: Stands for the name in the text that is hashed: the name cannot stand in what it is made from.
 _UNNAMED = "job"
 
 
@@ -40,12 +43,19 @@ def resolve_job(
         return None
     nodes = spec.nodes or recipe.nodes
     pool = choose_pool(pools, nodes, spec.pool)
-    base = spec.name or slug(recipe.name)
+    job = _plan(profile, recipe, release, lustre, fabric, pool, nodes)
+    return _named(job, f"{job.base_name[:MAX_BASE_NAME].rstrip('-')}-{rayjob.digest(job)}")
 
-    def named(name: str) -> JobValues:
-        return _plan(profile, recipe, release, lustre, fabric, pool, nodes, base, name)
 
-    return named(f"{base[:MAX_BASE_NAME].rstrip('-')}-{rayjob.digest(named(_UNNAMED))}")
+def effective_secrets(given: SecretsSpec, model: Model) -> SecretsSpec:
+    """The secrets of the profile, with the token of a gated model that the profile says nothing of.
+
+    A profile of three lines has to run: Terraform then asks for the token. An explicit ``hugging_face: null`` stays
+    none, which the rule `gated-model` refuses.
+    """
+    if not model.gated or "hugging_face" in given.model_fields_set:
+        return given
+    return given.model_copy(update={"hugging_face": SecretReference(variable=True)})
 
 
 def choose_pool(pools: tuple[PoolValues, ...], nodes: int, name: str | None) -> PoolValues | None:
@@ -70,24 +80,25 @@ def _plan(
     fabric: FabricValues,
     pool: PoolValues | None,
     nodes: int,
-    base: str,
-    name: str,
 ) -> JobValues:
+    """The job, complete but for its name."""
     spec = profile.workload
     gpus = (pool.gpus_per_node if pool else 0) or 8
-    folder = f"{lustre.mount_path}/jobs/{name}"
+    folder = _folder(lustre.mount_path, _UNNAMED)
     draft = config.start(release, recipe)
     config.set_all(draft, recipe.overrides, "recipe")
     config.set_all(draft, _dataset(recipe, release, f"{lustre.mount_path}/datasets/gsm8k"), "release")
     config.set_all(draft, _shape(draft, nodes, gpus), "site")
-    config.set_all(draft, _logging(profile, folder, name), "site")
+    config.set_all(draft, _logging(profile, folder, _UNNAMED), "site")
     config.set_all(draft, spec.overrides, "user")
     composed = config.Config(draft.values)
+    model = model_of(composed.text("policy.model_name"))
+    secrets = effective_secrets(profile.secrets, model)
     machine = pool.machine if pool else None
     kueue = profile.platform.kueue
     return JobValues(
-        name=name,
-        base_name=base,
+        name=_UNNAMED,
+        base_name=spec.name or slug(recipe.name),
         site=profile.site,
         namespace=profile.platform.namespace,
         service_account=profile.platform.service_account,
@@ -95,7 +106,7 @@ def _plan(
         spec=spec,
         recipe=recipe,
         release=release,
-        model=model_of(composed.text("policy.model_name")),
+        model=model,
         image=spec.image or release.image,
         kuberay=profile.platform.kuberay.version,
         pool=pool,
@@ -109,12 +120,36 @@ def _plan(
         config=composed,
         overrides=tuple(draft.overrides.values()),
         environment=environment_of(release, machine, composed, lustre.mount_path) | spec.environment,
-        secrets=_secrets(profile),
-        image_pull_secret=profile.secrets.image_pull or "",
+        site_secrets=secrets,
+        secrets=_secrets(secrets),
+        image_pull_secret=secrets.image_pull or "",
         head_cpu=spec.head.cpu or recipe.head_cpu,
         head_memory=spec.head.memory or recipe.head_memory,
         queue=Queue(kueue.queue, TOPOLOGY_LABELS[kueue.topology]) if kueue.enabled else None,
     )
+
+
+def _named(job: JobValues, name: str) -> JobValues:
+    """The job under its name: the folder of the run, and the settings of the site's own that say either.
+
+    What the user wrote over such a setting stays as it is.
+    """
+    folder = _folder(job.mount_path, name)
+    settings: dict[str, Any] = {**_run_folders(folder), "logger.wandb.name": name}
+    overrides = tuple(
+        replace(o, value=settings[o.path]) if o.origin == "site" and o.path in settings else o for o in job.overrides
+    )
+    own = {o.path: o.value for o in overrides if o.origin == "site" and o.path in settings}
+    composed = config.Config({path: own.get(path, value) for path, value in job.config.values.items()})
+    return replace(job, name=name, folder=folder, config=composed, overrides=overrides)
+
+
+def _folder(mount_path: str, name: str) -> str:
+    return f"{mount_path}/jobs/{name}"
+
+
+def _run_folders(folder: str) -> dict[str, object]:
+    return {"checkpointing.checkpoint_dir": f"{folder}/checkpoints", "logger.log_dir": f"{folder}/logs"}
 
 
 def _dataset(recipe: Recipe, release: Release, folder: str) -> dict[str, object]:
@@ -147,8 +182,7 @@ def _shape(draft: config.Draft, nodes: int, gpus: int) -> dict[str, object]:
 def _logging(profile: Profile, folder: str, name: str) -> dict[str, object]:
     """Checkpoints and logs in the run's own folder on Lustre; W&B when there is a key for it."""
     settings: dict[str, object] = {
-        "checkpointing.checkpoint_dir": f"{folder}/checkpoints",
-        "logger.log_dir": f"{folder}/logs",
+        **_run_folders(folder),
         "logger.wandb_enabled": profile.secrets.wandb is not None,
     }
     if profile.secrets.wandb is not None:
@@ -156,8 +190,8 @@ def _logging(profile: Profile, folder: str, name: str) -> dict[str, object]:
     return settings
 
 
-def _secrets(profile: Profile) -> tuple[SecretVariable, ...]:
-    references = ((kind, getattr(profile.secrets, kind)) for kind in SECRETS)
+def _secrets(secrets: SecretsSpec) -> tuple[SecretVariable, ...]:
+    references = ((kind, getattr(secrets, kind)) for kind in SECRETS)
     return tuple(
         SecretVariable(SECRETS[kind].environment, secret_name(kind, reference), reference.key)
         for kind, reference in references

@@ -12,14 +12,15 @@ from findings import Problem, Severity, rule
 from findings.redaction import is_secret_name
 from groundplan.catalog import shipped
 from groundplan.kernel.images import parse_image
+from groundplan.nemo_rl.places import place
 from groundplan.nemo_rl.shape import shape_of
 from groundplan.site.resolve import Site
-from groundplan.workload import bounds_rules, config_rules, fit_rules, queue_rules, run_rules, shape_rules
+from groundplan.workload import fit_rules, queue_rules, recipe_rules, training_rules
 from groundplan.workload.environment import MANAGED, environment_of
-from groundplan.workload.places import place
 from groundplan.workload.resolve import MAX_BASE_NAME
+from groundplan.workload.training_rules import training_of
 
-__all__ = ["bounds_rules", "config_rules", "fit_rules", "queue_rules", "run_rules", "shape_rules"]
+__all__ = ["fit_rules", "queue_rules", "recipe_rules", "training_rules"]
 
 _RELEASE_TAG = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
 
@@ -163,7 +164,7 @@ def export_backend(site: Site) -> Iterator[Problem]:
         hint = "leave it out, and run examples/converters/convert_megatron_to_hf.py on a RayCluster (`mode: cluster`)"
         yield Problem(path, "workload.export: a Megatron checkpoint cannot be converted on the head", hint)
     elif not job.config.on("checkpointing.enabled"):
-        at = place(job, "checkpointing.enabled")
+        at = place(training_of(job), "checkpointing.enabled")
         yield Problem(at, "workload.export needs checkpointing.enabled true", "set it to true, or leave the export out")
 
 

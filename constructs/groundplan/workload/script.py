@@ -7,12 +7,9 @@ pod: anything after ``&&``, every quote and every brace is lost or read twice th
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
 from groundplan.nemo_rl.releases import WORKDIR
-
-if TYPE_CHECKING:
-    from groundplan.workload.values import JobValues
+from groundplan.workload.values import JobValues
 
 #: Where the ConfigMap is mounted on the head.
 FOLDER = "/etc/groundplan"
@@ -59,9 +56,7 @@ def train_script(job: JobValues) -> str:
 
 
 def _wait_for_models(job: JobValues) -> list[str]:
-    from groundplan.workload.prefetch import marker  # the Job's script and this one meet at its marker
-
-    done, failed = (shlex.quote(marker(job, end)) for end in ("done", "failed"))
+    done, failed = (shlex.quote(job.prefetch_mark(end)) for end in ("done", "failed"))
     limit = job.spec.prefetch.timeout_minutes * 60
     return [
         "# The prefetch Job of this run leaves one of two marks on Lustre.",

@@ -7,7 +7,6 @@ from constructs import Construct
 from groundplan.platform.chart_constructs import PassThroughChart, PassThroughChartProps
 from groundplan.site.resolve import Site
 from groundplan.site.stack import ClusterClientStack
-from groundplan.workload.rayjob import manifests
 
 
 class WorkloadStack(ClusterClientStack):
@@ -15,7 +14,7 @@ class WorkloadStack(ClusterClientStack):
 
     def __init__(self, scope: Construct, site: Site) -> None:
         super().__init__(scope, site, "workload")
-        objects = manifests(site)
+        objects = site.job_objects
         if objects:
             props = PassThroughChartProps(
                 release=f"{site.name}-job",

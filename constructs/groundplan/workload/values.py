@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import posixpath
 from dataclasses import dataclass
 
 from groundplan.gpu.values import Nic, PoolValues
 from groundplan.nemo_rl.config import Config
 from groundplan.nemo_rl.hydra import Override
 from groundplan.nemo_rl.releases import Model, Recipe, Release
+from groundplan.nemo_rl.training import lies_under
+from groundplan.platform.spec import SecretsSpec
 from groundplan.workload.spec import WorkloadSpec
 
 
@@ -61,11 +62,17 @@ class JobValues:
     config: Config
     overrides: tuple[Override, ...]
     environment: dict[str, str]
+    site_secrets: SecretsSpec
+    """References to the tokens: the profile's, with the one that a gated model needs."""
     secrets: tuple[SecretVariable, ...]
     image_pull_secret: str
     head_cpu: int
     head_memory: str
     queue: Queue | None = None
+
+    def prefetch_mark(self, end: str) -> str:
+        """Path of the mark that the prefetch Job leaves for the training: ``done`` or ``failed``."""
+        return f"{self.folder}/prefetch.{end}"
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -73,9 +80,8 @@ class JobValues:
         return tuple(dict.fromkeys((self.model.name, *self.spec.prefetch.models)))
 
     def shares(self, folder: str) -> bool:
-        """Whether `folder` lies on the file system that all pods share, ``..`` and doubled slashes worked out."""
-        plain, mount = ("/" + posixpath.normpath(path).lstrip("/") for path in (folder, self.mount_path))
-        return folder.startswith("/") and (plain == mount or plain.startswith(mount.rstrip("/") + "/"))
+        """Whether `folder` lies on the file system that all pods share."""
+        return lies_under(folder, self.mount_path)
 
     @property
     def prepares_data(self) -> bool:

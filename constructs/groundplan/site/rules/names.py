@@ -133,7 +133,7 @@ def secret_name_twice(site: Site) -> Iterator[Problem]:
 
     Mend: another name for the existing Secret.
     """
-    secrets = site.profile.secrets
+    secrets = site.secrets
     made = {}
     for kind in SECRETS:
         reference = getattr(secrets, kind)
@@ -160,7 +160,7 @@ def secret_key_twice(site: Site) -> Iterator[Problem]:
 
     Mend: a key of its own for each, or another Secret.
     """
-    hugging_face, wandb = site.profile.secrets.hugging_face, site.profile.secrets.wandb
+    hugging_face, wandb = site.secrets.hugging_face, site.secrets.wandb
     if not hugging_face or not wandb or not hugging_face.secret:
         return
     if (hugging_face.secret, hugging_face.key) == (wandb.secret, wandb.key):

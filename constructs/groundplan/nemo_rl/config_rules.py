@@ -7,49 +7,27 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from findings import Problem, rule
+from findings import Problem
 from groundplan.catalog import shipped
 from groundplan.nemo_rl.config import Config, is_open
 from groundplan.nemo_rl.hydra import is_sweep, unwritable_keys
-from groundplan.site.resolve import Site
-from groundplan.workload.places import written
-from groundplan.workload.values import JobValues
+from groundplan.nemo_rl.places import written
+from groundplan.nemo_rl.training import Training, check
 
 _PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*")
 _PREFIXES = ("", "+", "++", "~")
 
 
-@rule("unknown-recipe")
-def unknown_recipe(site: Site) -> Iterator[Problem]:
-    """The recipe must be in the catalog, or in a catalog file of the profile."""
-    name = site.profile.workload.recipe
-    if name not in site.catalog.recipes:
-        hint = _nearest(name, site.catalog.recipes)
-        yield Problem(("workload", "recipe"), f"workload.recipe: there is no recipe `{name}`", hint)
-
-
-@rule("unknown-release")
-def unknown_release(site: Site) -> Iterator[Problem]:
-    """The NeMo RL release must be in the catalog: its Ray, its entry script and its configuration keys stand there."""
-    name = site.profile.workload.release
-    if name is not None and name not in site.catalog.releases:
-        hint = _nearest(name, site.catalog.releases)
-        yield Problem(("workload", "release"), f"workload.release: NeMo RL {name} is not in the catalog", hint)
-
-
-@rule("config-key")
-def config_key(site: Site) -> Iterator[Problem]:
+@check("config-key")
+def config_key(job: Training) -> Iterator[Problem]:
     """An override must name a key that the release's configuration has.
 
     NeMo RL's configuration is a Hydra struct: an unknown key stops the job at its start, after the nodes have come up.
     A key that is new on purpose is written with a plus, ``+policy.generation.some_key``. Groups such as vllm_kwargs
     take any.
     """
-    job = site.job
-    if job is None:
-        return
     known = _known(job)
-    for path, (place, prefix, value) in written(job.spec.overrides).items():
+    for path, (place, prefix, value) in written(job.overrides).items():
         if not _PATH.fullmatch(path) or prefix not in _PREFIXES:
             message = f"override `{prefix}{path}` is no configuration path"
             yield Problem(place, message, "write a dotted path such as grpo.max_num_steps")
@@ -67,7 +45,7 @@ def config_key(site: Site) -> Iterator[Problem]:
                 place, f"`+{path}`: NeMo RL {version} has this key already", f"write `{path}`, without the plus"
             )
         elif prefix == "~" and not (leaf or group):
-            yield Problem(place, f"`~{path}`: NeMo RL {version} has no such key", _nearest(path, known))
+            yield Problem(place, f"`~{path}`: NeMo RL {version} has no such key", nearest(path, known))
         elif prefix == "" and not (leaf or group or is_open(path, known) or _under_nothing(path, known)):
             yield Problem(place, f"`{path}` is no configuration key of NeMo RL {version}", _key_hint(path, known))
         elif prefix == "" and group and not leaf and value == {}:
@@ -76,15 +54,12 @@ def config_key(site: Site) -> Iterator[Problem]:
             )
 
 
-@rule("config-type")
-def config_type(site: Site) -> Iterator[Problem]:
+@check("config-type")
+def config_type(job: Training) -> Iterator[Problem]:
     """An override must be of the type that its key has: a number where NeMo RL counts, text where it reads text."""
-    job = site.job
-    if job is None:
-        return
     known = _known(job)
     defaults = Config(known)
-    for path, (place, prefix, value) in written(job.spec.overrides).items():
+    for path, (place, prefix, value) in written(job.overrides).items():
         if is_sweep(value) or prefix == "~":
             continue
         if path in known:
@@ -99,13 +74,10 @@ def config_type(site: Site) -> Iterator[Problem]:
             yield Problem(place, f"`{path}` is {shown} and must be {wanted}", hint)
 
 
-@rule("config-sweep")
-def config_sweep(site: Site) -> Iterator[Problem]:
+@check("config-sweep")
+def config_sweep(job: Training) -> Iterator[Problem]:
     """Hydra's sweep functions, ``choice(1,2)`` or ``range(1,9)``, are refused: one job is one training."""
-    job = site.job
-    if job is None:
-        return
-    for path, (place, _, value) in written(job.spec.overrides).items():
+    for path, (place, _, value) in written(job.overrides).items():
         if is_sweep(value):
             yield Problem(place, f"`{path}`: `{value}` is a sweep", "give one value; make a profile for each training")
 
@@ -156,7 +128,7 @@ def _several(value: Any) -> bool:
     return isinstance(value, str) and "," in value
 
 
-def _known(job: JobValues) -> dict[str, Any]:
+def _known(job: Training) -> dict[str, Any]:
     keys = job.release.keys
     return {**keys, **job.recipe.sets} if keys else {}
 
@@ -180,7 +152,8 @@ def _key_hint(path: str, known: dict[str, Any]) -> str:
     return f"did you mean `{best}`? Or {add}" if best else add
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint that names the known word next to `name`, or the first few."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"did you mean `{near[0]}`?" if near else f"known: {', '.join(names[:12])}"

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from findings import Problem, Severity, rule
+from findings import Problem, Severity
+from groundplan.nemo_rl.bounds_rules import missing, unjudged
 from groundplan.nemo_rl.config import VLLM
+from groundplan.nemo_rl.places import place
 from groundplan.nemo_rl.shape import shape_of
-from groundplan.site.resolve import Site
-from groundplan.workload.bounds_rules import missing, unjudged
-from groundplan.workload.places import place
-from groundplan.workload.values import JobValues
+from groundplan.nemo_rl.training import Training, check
 
 _ASYNC = "grpo.async_grpo.enabled"
 #: Rows of GSM8K's training split.
 GSM8K_ROWS = 7473
 
 
-@rule("async-grpo")
-def async_grpo(site: Site) -> Iterator[Problem]:
+@check("async-grpo")
+def async_grpo(job: Training) -> Iterator[Problem]:
     """Asynchronous GRPO needs generation on GPUs of its own, the async engine and importance sampling correction, and
     takes no dynamic sampling, reward shaping or scaling (R11)."""
-    job = site.job
-    if job is None or not job.config.on(_ASYNC):
+    if not job.config.on(_ASYNC):
         return
     config = job.config
     needs = {
@@ -42,13 +40,10 @@ def async_grpo(site: Site) -> Iterator[Problem]:
             yield Problem(place(job, path, _ASYNC), f"{_ASYNC} excludes {path}", f"set `{path}: false`")
 
 
-@rule("fp8-generation")
-def fp8_generation(site: Site) -> Iterator[Problem]:
+@check("fp8-generation")
+def fp8_generation(job: Training) -> Iterator[Problem]:
     """FP8 generation needs importance sampling correction; an FP8 KV cache needs FP8 generation, Megatron without
     pipeline parallel, and no async engine (R12)."""
-    job = site.job
-    if job is None:
-        return
     config, shape = job.config, shape_of(job.config)
     fp8 = config.get(f"{VLLM}.precision") == "fp8"
     correction = "loss_fn.use_importance_sampling_correction"
@@ -69,11 +64,10 @@ def fp8_generation(site: Site) -> Iterator[Problem]:
         yield Problem(at, f"{VLLM}.kv_cache_dtype {cache} needs {reason}", "use `kv_cache_dtype: auto`")
 
 
-@rule("validation-set")
-def validation_set(site: Site) -> Iterator[Problem]:
+@check("validation-set")
+def validation_set(job: Training) -> Iterator[Problem]:
     """Validation needs a validation set (R13). GSM8K's own is its test split; none is split off its training data."""
-    job = site.job
-    if job is None or missing(job):
+    if missing(job):
         return
     config = job.config
     period = config.get("grpo.val_period")
@@ -85,7 +79,7 @@ def validation_set(site: Site) -> Iterator[Problem]:
         yield Problem(at, f"{asked[0]} needs a validation set, and there is none", hint)
 
 
-def _validates(job: JobValues) -> bool:
+def _validates(job: Training) -> bool:
     config = job.config
     if config.has("data.validation") or config.has("data.val_data_path"):
         return True
@@ -97,11 +91,10 @@ def _validates(job: JobValues) -> bool:
     return config.text("data.dataset_name") != "ResponseDataset"
 
 
-@rule("sampling")
-def sampling(site: Site) -> Iterator[Problem]:
+@check("sampling")
+def sampling(job: Training) -> Iterator[Problem]:
     """A step takes no more prompts than the data set has, and batch_multiplier is for dynamic sampling alone (R13)."""
-    job = site.job
-    if job is None or unjudged(job):
+    if unjudged(job):
         return
     prompts = shape_of(job.config).prompts
     if job.recipe.dataset == "gsm8k" and prompts > GSM8K_ROWS:
@@ -114,15 +107,14 @@ def sampling(site: Site) -> Iterator[Problem]:
         yield Problem(place(job, "grpo.batch_multiplier"), message, "set it to 1, or turn dynamic sampling on")
 
 
-@rule("shared-folders")
-def shared_folders(site: Site) -> Iterator[Problem]:
+@check("shared-folders")
+def shared_folders(job: Training) -> Iterator[Problem]:
     """Checkpoints and logs go to Lustre (R15).
 
     NeMo RL takes plain paths alone: ``gs://`` becomes a folder of that name in the container. A path outside the mount
     is on one node's disk and goes with its pod; on several nodes each would save a part of the checkpoint to its own.
     """
-    job = site.job
-    if job is None or missing(job):
+    if missing(job):
         return
     for path in ("checkpointing.checkpoint_dir", "logger.log_dir"):
         folder = job.config.text(path)
@@ -134,21 +126,19 @@ def shared_folders(site: Site) -> Iterator[Problem]:
             yield Problem(place(job, path), message, f"use a folder such as {job.folder}", severity)
 
 
-@rule("wandb-key")
-def wandb_key(site: Site) -> Iterator[Problem]:
+@check("wandb-key")
+def wandb_key(job: Training) -> Iterator[Problem]:
     """Logging to Weights & Biases needs its API key on the head (R16)."""
-    job = site.job
-    if job and job.config.on("logger.wandb_enabled") and site.profile.secrets.wandb is None:
+    if job.config.on("logger.wandb_enabled") and not job.wandb_key:
         message = "logger.wandb_enabled is true, and `secrets.wandb` names no API key"
         yield Problem(place(job, "logger.wandb_enabled"), message, "add `secrets: {wandb: {variable: true}}`")
 
 
-@rule("gated-model")
-def gated_model(site: Site) -> Iterator[Problem]:
+@check("gated-model")
+def gated_model(job: Training) -> Iterator[Problem]:
     """A gated model needs a Hugging Face token whose owner accepted its licence (R16); other models fare better with
     one, for many pods ask at once and unnamed callers are limited."""
-    job = site.job
-    if job is None or site.profile.secrets.hugging_face is not None:
+    if job.hugging_face_token:
         return
     if job.model.gated:
         message = f"{job.model.name} is a gated model, and `secrets.hugging_face` names no token"

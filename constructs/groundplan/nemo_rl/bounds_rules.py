@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from findings import Problem, ProfilePath, Severity, rule
+from findings import Problem, ProfilePath, Severity
 from groundplan.catalog import shipped
 from groundplan.nemo_rl.config import VLLM, Config
+from groundplan.nemo_rl.places import OVERRIDES, place, written, written_twice
 from groundplan.nemo_rl.shape import shape_of, sizes_of
-from groundplan.site.resolve import Site
-from groundplan.workload.places import OVERRIDES, place, written, written_twice
-from groundplan.workload.values import JobValues
+from groundplan.nemo_rl.training import Training, check
 
 _SHARE = f"{VLLM}.gpu_memory_utilization"
 #: Above it CUDA graphs and NCCL find no room beside vLLM.
 _SHARE_WARNED = 0.95
 
 
-@rule("config-bounds")
-def config_bounds(site: Site) -> Iterator[Problem]:
+@check("config-bounds")
+def config_bounds(job: Training) -> Iterator[Problem]:
     """A value is out of the range that NeMo RL or vLLM can work with.
 
     Steps, lengths, batches, prompts and parallel sizes count from 1: with 0 a training ends at once, or divides by
@@ -29,8 +28,7 @@ def config_bounds(site: Site) -> Iterator[Problem]:
 
     Mend: a value within the range.
     """
-    job = site.job
-    if job is None or missing(job):
+    if missing(job):
         return
     for path in _counted(job.config):
         value = job.config.get(path)
@@ -47,8 +45,8 @@ def config_bounds(site: Site) -> Iterator[Problem]:
         yield Problem(place(job, _SHARE), message, "use 0.9 or less", Severity.WARNING)
 
 
-@rule("vllm-length", Severity.WARNING)
-def vllm_length(site: Site) -> Iterator[Problem]:
+@check("vllm-length", Severity.WARNING)
+def vllm_length(job: Training) -> Iterator[Problem]:
     """vLLM's max_model_len is below policy.max_total_sequence_length.
 
     Generation then stops at the smaller number, and prompts that are longer are refused by vLLM.
@@ -57,9 +55,6 @@ def vllm_length(site: Site) -> Iterator[Problem]:
 
     Mend: leave max_model_len to follow max_total_sequence_length.
     """
-    job = site.job
-    if job is None:
-        return
     path, whole = f"{VLLM}.max_model_len", "policy.max_total_sequence_length"
     length, total = job.config.get(path), job.config.get(whole)
     if _number(length) and _number(total) and 1 <= length < total:
@@ -67,8 +62,8 @@ def vllm_length(site: Site) -> Iterator[Problem]:
         yield Problem(place(job, path, whole), f"`{path}` {length} is below {whole} {total}", hint)
 
 
-@rule("config-needed")
-def config_needed(site: Site) -> Iterator[Problem]:
+@check("config-needed")
+def config_needed(job: Training) -> Iterator[Problem]:
     """An override takes away a key that NeMo RL cannot do without.
 
     ``~policy.model_name``, ``policy: null`` and the like stop the job at its start, after the nodes have come up. While
@@ -78,34 +73,28 @@ def config_needed(site: Site) -> Iterator[Problem]:
 
     Mend: take the override out.
     """
-    job = site.job
-    if job is None:
-        return
     for path, (at, shown) in missing(job).items():
         yield Problem(at, f"{shown}: NeMo RL cannot do without `{path}`", "leave it out, or give the key a value")
 
 
-@rule("config-twice")
-def config_twice(site: Site) -> Iterator[Problem]:
+@check("config-twice")
+def config_twice(job: Training) -> Iterator[Problem]:
     """One configuration key is written twice, in two spellings: dotted and nested, or with and without a prefix.
 
     Which of them holds would depend on their order.
 
     Mend: keep one of them.
     """
-    job = site.job
-    if job is None:
-        return
-    for path, first, second in written_twice(job.spec.overrides):
+    for path, first, second in written_twice(job.overrides):
         places = f"as {_spelled(first)} and as {_spelled(second)}"
         yield Problem(second, f"workload.overrides: `{path}` is written twice, {places}", "keep one of them")
 
 
-def missing(job: JobValues) -> dict[str, tuple[ProfilePath, str]]:
+def missing(job: Training) -> dict[str, tuple[ProfilePath, str]]:
     """Needed key that an override takes away -> its place, and the override as it is written."""
     needed: tuple[str, ...] = tuple(shipped("nemo_rl")["needed"])
     found: dict[str, tuple[ProfilePath, str]] = {}
-    for path, (at, prefix, value) in written(job.spec.overrides).items():
+    for path, (at, prefix, value) in written(job.overrides).items():
         gone = [key for key in needed if (key == path or key.startswith(path + ".")) and not job.config.has(key)]
         # A leaf set to null is of the wrong type, which config-type says.
         group = path not in job.release.keys and path not in job.recipe.sets
@@ -114,7 +103,7 @@ def missing(job: JobValues) -> dict[str, tuple[ProfilePath, str]]:
     return found
 
 
-def unjudged(job: JobValues) -> bool:
+def unjudged(job: Training) -> bool:
     """Whether the shape cannot be told, because a number that it rests on is missing or none: other rules say so."""
     values = (job.config.get(path) for path in sizes_of(shape_of(job.config)))
     wrong = any(v is not None and (not isinstance(v, int) or isinstance(v, bool) or v < 1) for v in values)

@@ -1,4 +1,4 @@
-"""Where in the profile a value of the job comes from, so that a finding points at the line to change."""
+"""Where in the profile a value of the training comes from, so that a finding points at the line to change."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from findings import ProfilePath
 from groundplan.nemo_rl.config import split_prefix
-from groundplan.workload.values import JobValues
+from groundplan.nemo_rl.training import Training
 
 OVERRIDES: ProfilePath = ("workload", "overrides")
 
 
-def place(job: JobValues, *paths: str) -> ProfilePath:
+def place(job: Training, *paths: str) -> ProfilePath:
     """The user's own override of one of `paths`, in that order of preference; else the recipe."""
     for path in paths:
-        found = _find(job.spec.overrides, path)
+        found = _find(job.overrides, path)
         if found is not None:
             return (*OVERRIDES, *found)
     return ("workload", "recipe")

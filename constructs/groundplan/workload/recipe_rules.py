@@ -1,0 +1,27 @@
+"""Rules of the names that the job asks the catalog for: the recipe and the release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from findings import Problem, rule
+from groundplan.nemo_rl.config_rules import nearest
+from groundplan.site.resolve import Site
+
+
+@rule("unknown-recipe")
+def unknown_recipe(site: Site) -> Iterator[Problem]:
+    """The recipe must be in the catalog, or in a catalog file of the profile."""
+    name = site.profile.workload.recipe
+    if name not in site.catalog.recipes:
+        hint = nearest(name, site.catalog.recipes)
+        yield Problem(("workload", "recipe"), f"workload.recipe: there is no recipe `{name}`", hint)
+
+
+@rule("unknown-release")
+def unknown_release(site: Site) -> Iterator[Problem]:
+    """The NeMo RL release must be in the catalog: its Ray, its entry script and its configuration keys stand there."""
+    name = site.profile.workload.release
+    if name is not None and name not in site.catalog.releases:
+        hint = nearest(name, site.catalog.releases)
+        yield Problem(("workload", "release"), f"workload.release: NeMo RL {name} is not in the catalog", hint)

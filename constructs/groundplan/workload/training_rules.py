@@ -1,0 +1,49 @@
+"""The rules of NeMo RL's configuration, registered for a site's job: each takes the training that the job is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from findings import Problem, rule
+from groundplan.nemo_rl import bounds_rules, config_rules, fit_rules, run_rules, shape_rules
+from groundplan.nemo_rl.training import CHECKS, Check, Training
+from groundplan.site.resolve import Site
+from groundplan.workload.values import JobValues
+
+__all__ = ["bounds_rules", "config_rules", "fit_rules", "run_rules", "shape_rules", "training_of"]
+
+
+def training_of(job: JobValues) -> Training:
+    """The training of a job."""
+    gpu = job.pool.machine.gpu if job.pool and job.pool.machine else None
+    return Training(
+        config=job.config,
+        release=job.release,
+        recipe=job.recipe,
+        model=job.model,
+        overrides=job.spec.overrides,
+        environment=job.environment,
+        nodes=job.nodes,
+        nodes_written=bool(job.spec.nodes),
+        most_nodes=job.pool.max_nodes if job.pool else 0,
+        gpus=job.gpus,
+        gpu_memory_gb=gpu.memory_gb if gpu else None,
+        pool=job.pool.name if job.pool else "",
+        mount_path=job.mount_path,
+        folder=job.folder,
+        hugging_face_token=job.site_secrets.hugging_face is not None,
+        wandb_key=job.site_secrets.wandb is not None,
+    )
+
+
+def _register(check: Check) -> None:
+    def on_site(site: Site) -> Iterator[Problem]:
+        if site.job is not None:
+            yield from check.run(training_of(site.job))
+
+    on_site.__doc__ = check.run.__doc__
+    rule(check.slug, check.severity)(on_site)
+
+
+for _check in CHECKS:
+    _register(_check)
