@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -346,10 +343,8 @@ def test_the_docs_page_of_the_rules_is_current() -> None:
     assert CliRunner().invoke(cli, ["rules", "--markdown"]).output == written, "run scripts/docs-rules"
 
 
-def run(*arguments: str) -> tuple[float, subprocess.CompletedProcess[str]]:
-    started = time.perf_counter()
-    done = subprocess.run([sys.executable, "-m", "groundplan", *arguments], capture_output=True, text=True, check=False)
-    return time.perf_counter() - started, done
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "groundplan", *arguments], capture_output=True, text=True, check=False)
 
 
 def test_check_loads_neither_cdktf_nor_node(tmp_path: Path) -> None:
@@ -368,44 +363,22 @@ def test_check_loads_neither_cdktf_nor_node(tmp_path: Path) -> None:
     assert done.stdout == "[]\n"
 
 
-def test_check_of_one_profile_is_a_blink(tmp_path: Path) -> None:
-    """Under 0.3 s for the whole process, the best of some runs with bytecode in place.
-
-    Counted in seconds of processor: on a machine that does nothing else they are those of the clock.
-    """
-    file = tmp_path / "a.yaml"
-    file.write_text(GOOD)
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path / "bytecode")
-    spent = []
-    for _ in range(6):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(
-            [sys.executable, "-m", "groundplan", "check", str(file)], env=environment, check=True, capture_output=True
-        )
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(spent) < 0.3
-
-
-def test_check_of_200_profiles_takes_less_than_5_seconds(tmp_path: Path) -> None:
+def test_check_of_200_profiles(tmp_path: Path) -> None:
     for number in range(200):
         edits = {"site": f"site-{number}", "project": f"project-{number % 20}", "gpu.pools[0].nodes": number + 1}
         (tmp_path / f"{number}.yaml").write_text(text_of(edits), "utf-8")
     files = [str(file) for file in sorted(tmp_path.glob("*.yaml"))]
-    seconds, done = run("check", *files)
+    done = run("check", *files)
     assert done.returncode in (0, 1), done.stderr
     assert "200 profiles" in done.stdout
-    assert seconds < 5
     clashes = re.findall(r"^warning\[fleet-ranges-alike\]", done.stdout, re.MULTILINE)
     assert len(clashes) == 180, "the first site of each of 20 projects has nothing to clash with"
 
 
-def test_one_profile_with_512_pools_is_quick(tmp_path: Path) -> None:
+def test_one_profile_with_512_pools(tmp_path: Path) -> None:
     pools = [{"name": f"pool-{n}", "nodes": 2, "max_pods_per_node": 32} for n in range(512)]
     wide = {"network.primary.nodes": "10.0.0.0/20", "gpu.gvnic.cidr": "10.32.0.0/20"}
     rdma = {"gpu.rdma.cidrs": [f"10.{33 + n}.0.0/20" for n in range(8)]}
     (tmp_path / "a.yaml").write_text(text_of({"gpu.pools": pools, **wide, **rdma}))
-    seconds, done = run("check", str(tmp_path / "a.yaml"))
+    done = run("check", str(tmp_path / "a.yaml"))
     assert done.returncode == 0, done.stdout
-    assert seconds < 3

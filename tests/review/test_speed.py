@@ -1,4 +1,4 @@
-"""Five thousand resources in less than three seconds, start of Python included; and nothing heavy is loaded."""
+"""Five thousand resources in each form, and nothing heavy is loaded. How long it takes: benchmarks/growth.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -42,9 +41,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_five_thousand_resources(large: Path, tmp_path: Path, form: str) -> None:
-    started = time.monotonic()
     groundplan("review", str(large), "--format", form, "-o", str(tmp_path / "report"))
-    assert time.monotonic() - started < 3
     head = (tmp_path / "report").read_text("utf-8")[:4000]
     assert "2,500 to update, 2,500 to create" in head
 
