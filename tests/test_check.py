@@ -354,7 +354,7 @@ def test_check_loads_neither_cdktf_nor_node(tmp_path: Path) -> None:
         "import sys\n"
         "from groundplan.site.check import check_files\n"
         "from pathlib import Path\n"
-        "import groundplan.commands.check, groundplan.site.reports\n"
+        "import groundplan.commands.check, groundplan.emit.check_reports\n"
         f"assert check_files([Path({str(file)!r})])[0].findings\n"
         "loaded = {name.partition('.')[0] for name in sys.modules}\n"
         "print(sorted(loaded & {'cdktf', 'jsii', 'constructs', 'grpc', 'jinja2', 'cdktf_cdktf_provider_google'}))\n"

@@ -136,7 +136,7 @@ def rule(
         if not check.__doc__:
             raise ValueError(f"rule {slug} has no docstring")
         parts = check.__module__.split(".")  # groundplan.network.rules; groundplan.site.rules.names for the whole site
-        topic = parts[-1] if parts[1] == "site" else parts[1]
+        topic = parts[-1] if parts[1] in ("site", "on_plans") else parts[1]
         RULES[slug] = Rule(slug, severity, check, topic, subject)
         return check
 

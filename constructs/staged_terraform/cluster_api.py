@@ -11,10 +11,12 @@ from typing import Any
 
 import yaml
 
-from groundplan.kernel.source import SAFE_LOADER
 from staged_terraform.answers import first, values_at
 from staged_terraform.wire import UNKNOWN
 from staged_terraform.world import Refused, Thing, World
+
+#: libyaml's loader where PyYAML has it: ten times faster than the pure one.
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Object = dict[str, Any]
 
@@ -79,7 +81,7 @@ def manifests(release: Object) -> Iterator[Object]:
             continue
         try:
             # JSON is the usual form, and the fast one; YAML 1.2 holds it, PyYAML is only slow on it.
-            document = yaml.load(text, Loader=SAFE_LOADER)
+            document = yaml.load(text, Loader=_LOADER)
         except yaml.YAMLError as problem:
             raise Refused("---> values.yaml: cannot be parsed as YAML", str(problem)) from None
         yield from _objects(document)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staged_terraform.answers import computed, first, known, made_up, number
-from staged_terraform.facts import TypeFacts
+from staged_terraform.facts import TypeFacts, facts
 from staged_terraform.shapes import Attribute, Block, attribute_type, block_type
 from staged_terraform.wire import UNKNOWN, Value
 from staged_terraform.world import Refused, World, lookup, plain
@@ -139,6 +139,4 @@ def _only(block: Block, values: Object) -> Object:
 
 def world_facts(name: str, block: Block) -> TypeFacts:
     """The facts of the resource that a data source reads, for its identifier."""
-    from staged_terraform.facts import facts
-
     return facts().of(name, block)

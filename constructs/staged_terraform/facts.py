@@ -7,11 +7,12 @@ schema, which is right often enough to plan something sensible, and said: see :a
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from groundplan.catalog import shipped
+from staged_terraform.knowledge import used
 from staged_terraform.shapes import Block
 
 _GROUP = re.compile(r"([\w.]*)\{([^{}]*)\}")
@@ -111,10 +112,14 @@ def expand(text: str) -> frozenset[str]:
     return frozenset(plain.split())
 
 
-@lru_cache(maxsize=1)
 def facts() -> Facts:
-    """The catalog's facts, read once."""
-    data = shipped("provider_facts")
+    """The facts that are plugged in, read once."""
+    return _read(used().facts)
+
+
+@lru_cache(maxsize=4)
+def _read(source: Callable[[], dict[str, Any]]) -> Facts:
+    data = source()
     return Facts(
         types=data["types"],
         assumed=expand(data["assumed"]),

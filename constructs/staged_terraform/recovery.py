@@ -6,21 +6,36 @@ What it did is the recovery that the fault really needed, in order; documentatio
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from staged_terraform.faults import Fault, drift, held_lock, orphan
-from staged_terraform.report import FaultReport, StackReport, changes
+from staged_terraform.report import FaultReport, Report, StackReport, changes
+from staged_terraform.server import Server
+from staged_terraform.site import Stack
 from staged_terraform.terraform import Result, Terraform
-
-if TYPE_CHECKING:
-    from staged_terraform.rehearse import Rehearsal
-    from staged_terraform.site import Stack
 
 #: Applies and imports that an operator may need before we call it unrecoverable.
 _PATIENCE = 20
 
 
-def play(run: Rehearsal, stack: Stack, terraform: Terraform, entry: StackReport) -> bool:
+class Run(Protocol):
+    """What of a rehearsal a recovery uses."""
+
+    report: Report
+    server: Server
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The faults that were asked for."""
+
+    def destroy_one(self, stack: Stack, terraform: Terraform, entry: StackReport) -> bool:
+        """Destroy a stack again; False when that failed."""
+
+    def record(self, entry: StackReport, result: Result) -> None:
+        """Note what an apply did."""
+
+
+def play(run: Run, stack: Stack, terraform: Terraform, entry: StackReport) -> bool:
     """Play those of the run's faults that concern this stack, one after another; False when there is none.
 
     Each is played against a stack that is not there yet: between two faults the stack is destroyed. On return it is
@@ -30,7 +45,7 @@ def play(run: Rehearsal, stack: Stack, terraform: Terraform, entry: StackReport)
     done = {each.fault for each in run.report.faults}
     mine = {
         text: fault
-        for text in run.options.faults
+        for text in run.faults
         if (fault := Fault.parse(text)).each
         or (text not in done and any(name.startswith(fault.type_pattern) for name in planned))
     }
@@ -43,7 +58,7 @@ def play(run: Rehearsal, stack: Stack, terraform: Terraform, entry: StackReport)
     return bool(mine)
 
 
-def _play_one(run: Rehearsal, terraform: Terraform, entry: StackReport, fault: Fault, outcome: FaultReport) -> None:
+def _play_one(run: Run, terraform: Terraform, entry: StackReport, fault: Fault, outcome: FaultReport) -> None:
     world = run.server.world
     if fault.kind.name == "drift":
         run.record(entry, terraform.apply())
@@ -66,7 +81,7 @@ def _play_one(run: Rehearsal, terraform: Terraform, entry: StackReport, fault: F
     outcome.hit = outcome.hit or dict(fault.hits)
 
 
-def _recover(run: Rehearsal, terraform: Terraform, entry: StackReport, fault: Fault, outcome: FaultReport) -> None:
+def _recover(run: Run, terraform: Terraform, entry: StackReport, fault: Fault, outcome: FaultReport) -> None:
     """Plan, apply, import what is orphaned, untaint what is protected, until the plan is empty."""
     if terraform.plan().ok:
         outcome.next_plan = changes(terraform.show())

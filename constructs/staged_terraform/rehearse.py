@@ -93,6 +93,11 @@ class Rehearsal:
     previous: dict[str, Path] = field(default_factory=dict)
     applied: list[tuple[Stack, Terraform, StackReport]] = field(default_factory=list)
 
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The faults that were asked for."""
+        return self.options.faults
+
     def terraform(self, stack: Stack, root: Path) -> Terraform:
         """Terraform in the scratch copy of a stack, initialised."""
         folder = root / "stacks" / stack.name

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from findings import UserError
-from groundplan.site.stacks import kind_of, rank
+from staged_terraform.knowledge import used
 from staged_terraform.schemas import PROVIDERS, TypeKey, wheel
 from staged_terraform.terraform import resources, type_keys
 
@@ -58,7 +58,7 @@ def read_stacks(synth_output: Path) -> list[Stack]:
     found = []
     for file in sorted((synth_output / "stacks").glob("*/cdk.tf.json")):
         name = file.parent.name
-        kind = kind_of(name) or name
+        kind = used().kind_of(name) or name
         try:
             configuration = json.loads(file.read_text("utf-8"))
         except ValueError as problem:
@@ -66,7 +66,7 @@ def read_stacks(synth_output: Path) -> list[Stack]:
         found.append(Stack(name, kind, file.parent, configuration))
     if not found:
         raise NoStacks(f"{synth_output} holds no stacks/*/cdk.tf.json: is it the output folder of groundplan synth?")
-    return sorted(found, key=lambda stack: rank(stack.name))
+    return sorted(found, key=lambda stack: used().rank(stack.name))
 
 
 def keys_of(stacks: Iterable[Stack]) -> set[TypeKey]:

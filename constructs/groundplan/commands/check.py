@@ -62,7 +62,7 @@ def check(profiles: tuple[Path, ...], format_: str, strict: bool, as_of: date | 
 def _printer(format_: str) -> Callable[[Sequence[Checked]], None]:
     if format_ == "text":
         return _print_text
-    from groundplan.site import reports  # only for programs' formats
+    from groundplan.emit import check_reports as reports  # only for programs' formats
 
     write = {"json": reports.as_json, "github": reports.as_github, "sarif": reports.as_sarif}[format_]
 

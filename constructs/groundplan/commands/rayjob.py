@@ -19,8 +19,8 @@ def rayjob(profile: Path | None, explain: bool, output: Path | None) -> None:
 
     They can be applied by kubectl as well, where namespace, claim and secrets are there already.
     """
-    from groundplan.workload.origins import explain_job
-    from groundplan.workload.printing import job_text
+    from groundplan.emit.job_origins import explain_job
+    from groundplan.emit.job_text import job_text
 
     site, _ = checked_site(profile or default_profile())
     text = explain_job(site) if explain else job_text(site)

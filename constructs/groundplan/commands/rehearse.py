@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import tempfile
 from pathlib import Path
@@ -55,6 +54,7 @@ def rehearse(
     except ExtraMissing as problem:
         _refuse(context, str(problem))
     # Only now: these need the extra's packages.
+    import groundplan.emit.rehearsal  # noqa: F401  (plugs in what groundplan knows)
     from staged_terraform import display, terraform
     from staged_terraform import rehearse as runner
     from staged_terraform.schemas import WheelMissing
@@ -96,7 +96,8 @@ def _synth_output(profile: Path, folder: Path) -> Path:
     """The synth output to rehearse: the folder given, or one synthesized from the profile."""
     if profile.is_dir():
         return profile
-    synthesize = importlib.import_module("groundplan.emit.app").synthesize
+    from groundplan.emit.app import synthesize  # jinja2 and all rules, which a folder does not need
+
     out = folder / "out"
     synthesize(profile, out)
     return out

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 
+from groundplan.catalog import shipped
 from plan_review.configurations import BUILT_IN, Known, identifying
-from staged_terraform.facts import expand, facts
+from staged_terraform.facts import expand
 
 
 @functools.cache
@@ -14,7 +15,7 @@ def known(kind: str) -> Known:
     guess = identifying(kind)
     if kind in BUILT_IN:
         return guess
-    types = facts().types
+    types = shipped("provider_facts")["types"]
     entry = {**types.get(kind.partition("_")[0] + "_*", {}), **types.get(kind, {})}
     force_new = expand(entry["force_new"]) if "force_new" in entry else guess.force_new
     return Known(force_new, entry.get("defaults", {}))

@@ -35,7 +35,7 @@ RULE_MODULES = (
     "groundplan.site.rules.backend",
     "groundplan.site.rules.secrets",
     "groundplan.site.rules.templates",
-    "groundplan.site.rules.ignores",
+    "groundplan.on_plans.ignores",
     "groundplan.site.fleet",
 )
 

@@ -20,10 +20,10 @@ from groundplan.kernel.gke import region_of
 from groundplan.network.values import NetworkValues, network_values
 from groundplan.platform.spec import SecretsSpec
 from groundplan.platform.values import QueueValues, queue_values
+from groundplan.site.job import resolve_job
 from groundplan.site.profile import Profile
 from groundplan.storage.values import LustreValues, lustre_values
 from groundplan.workload import rayjob
-from groundplan.workload.resolve import resolve_job
 from groundplan.workload.values import JobValues
 
 

@@ -14,10 +14,10 @@ from groundplan.catalog import shipped
 from groundplan.kernel.images import parse_image
 from groundplan.nemo_rl.places import place
 from groundplan.nemo_rl.shape import shape_of
+from groundplan.site.job import MAX_BASE_NAME
 from groundplan.site.resolve import Site
 from groundplan.workload import fit_rules, queue_rules, recipe_rules, training_rules
 from groundplan.workload.environment import MANAGED, environment_of
-from groundplan.workload.resolve import MAX_BASE_NAME
 from groundplan.workload.training_rules import training_of
 
 __all__ = ["fit_rules", "queue_rules", "recipe_rules", "training_rules"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
-from importlib import import_module
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from findings import RULES, Problem, rule
 from findings.redaction import mask_secrets
 from groundplan.site.resolve import Site
+
+if TYPE_CHECKING:
+    from plan_review.judgement import PlanRule
 
 
 @rule("ignore-unknown")
@@ -21,8 +24,7 @@ def ignore_unknown(site: Site) -> Iterator[Problem]:
     Mend: a rule of `groundplan rules`, of profiles or of plans.
     """
     unknown = [entry.rule for entry in site.profile.ignore if entry.rule not in RULES]
-    # Rules of plans stand in the review, above this module; they are looked up by name, and only when one is named.
-    of_plans = import_module("groundplan.on_plans.assess").PLAN_RULES if unknown else {}
+    of_plans = _plan_rules() if unknown else {}
     for index, entry in enumerate(site.profile.ignore):
         if entry.rule not in {**RULES, **of_plans} or entry.rule == "ignore-unknown":
             near = difflib.get_close_matches(entry.rule, [*RULES, *of_plans], n=1, cutoff=0.5)
@@ -32,3 +34,9 @@ def ignore_unknown(site: Site) -> Iterator[Problem]:
                 f"`ignore` names {mask_secrets(entry.rule)}, which is no rule that can be ignored",
                 hint,
             )
+
+
+def _plan_rules() -> Mapping[str, PlanRule]:
+    from groundplan.on_plans.assess import PLAN_RULES  # a tenth of a second, which most checks need not wait for
+
+    return PLAN_RULES
