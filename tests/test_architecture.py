@@ -45,7 +45,6 @@ INSIDE_FUNCTIONS = {
     "groundplan.commands.": "a command's --help, and its other ways, do not wait for what one way needs",
     "groundplan.cli": "the findings' colours are for those who have findings",
     "groundplan.emit.app": "cdktf takes a second to load, and only who synthesizes needs it",
-    "groundplan.emit.modules": "the same",
     "groundplan.emit.revisions": "a diff of two folders needs neither profiles nor cdktf",
     "groundplan.on_plans.ignores": "the rules of plans take a tenth of a second, and only an unknown slug needs them",
 }

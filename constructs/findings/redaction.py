@@ -7,33 +7,83 @@ every text that groundplan prints back from user input goes through :func:`mask_
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 #: What a secret is replaced by wherever text is shown.
 MASK = "********"
 
-#: Kind of secret -> how it looks. Prefixes are the issuers' own, published for secret scanners.
-_PATTERNS: dict[str, str] = {
-    "Hugging Face token": r"\bhf_[A-Za-z0-9]{16,}",
-    "Hugging Face organisation token": r"\bapi_org_[A-Za-z0-9]{16,}",
-    "Weights & Biases API key": r"\bwandb_v[0-9]_[A-Za-z0-9_]{16,}",
-    "NVIDIA API key": r"\bnvapi-[A-Za-z0-9_-]{16,}",
-    "GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}",
-    "GitLab token": r"\bglpat-[A-Za-z0-9_-]{16,}",
-    "Google API key": r"\bAIza[0-9A-Za-z_-]{30,}",
-    "Google OAuth token": r"\bya29\.[0-9A-Za-z_-]{16,}|\b1//0[0-9A-Za-z_-]{30,}",
-    "private key": r"-----BEGIN [A-Z ]*PRIVATE KEY",
-    "AWS access key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
-    "OpenAI or Anthropic key": (
-        r"\bsk-(?:ant|proj)-[A-Za-z0-9_-]{16,}|\bsk-[0-9a-f]{32,64}\b"
-        r"|\bsk-(?=[A-Za-z_-]{0,60}[0-9])(?=[a-z0-9_-]{0,60}[A-Z])[A-Za-z0-9_-]{20,}"
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """How one kind of secret looks. `example` must be caught by it, `near_miss` by none; the tests hold both."""
+
+    name: str
+    regex: str
+    example: str
+    near_miss: str
+
+
+#: Prefixes are the issuers' own, published for secret scanners. The examples are put together, so that no scanner of a
+#: repository takes them for real ones.
+PATTERNS = (
+    Pattern("Hugging Face token", r"\bhf_[A-Za-z0-9]{16,}", "hf_" + "aB3" * 6, "hf_" + "aB3" * 5),
+    Pattern(
+        "Hugging Face organisation token", r"\bapi_org_[A-Za-z0-9]{16,}", "api_org_" + "aB3" * 6, "api_org_" + "aB3" * 5
     ),
-    "Slack token": r"\bxox[abprs]-[A-Za-z0-9-]{10,}",
-    "Terraform Cloud token": r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{30,}",
-    "JSON web token": r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.",
-    "password in a URL": r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]+:[^\s/:@]+@",
-}
-_COMPILED = {what: re.compile(pattern) for what, pattern in _PATTERNS.items()}
-_ANY = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS.values()))
+    Pattern(
+        "Weights & Biases API key", r"\bwandb_v[0-9]_[A-Za-z0-9_]{16,}", "wandb_v1_" + "aB3" * 6, "wandb_v_" + "aB3" * 6
+    ),
+    Pattern("NVIDIA API key", r"\bnvapi-[A-Za-z0-9_-]{16,}", "nvapi-" + "aB-" * 6, "nvapi-" + "aB-" * 5),
+    Pattern(
+        "GitHub token",
+        r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}",
+        "ghp_" + "aB3" * 7,
+        "ghx_" + "aB3" * 7,
+    ),
+    Pattern("GitLab token", r"\bglpat-[A-Za-z0-9_-]{16,}", "glpat-" + "aB3" * 6, "glpat-" + "aB3" * 5),
+    Pattern("Google API key", r"\bAIza[0-9A-Za-z_-]{30,}", "AIza" + "aB3" * 10, "AIza" + "aB" * 14),
+    Pattern(
+        "Google OAuth token",
+        r"\bya29\.[0-9A-Za-z_-]{16,}|\b1//0[0-9A-Za-z_-]{30,}",
+        "ya29." + "aB3" * 6,
+        "ya29." + "aB3" * 5,
+    ),
+    Pattern(
+        "private key",
+        r"-----BEGIN [A-Z ]*PRIVATE KEY",
+        "-----BEGIN RSA " + "PRIVATE KEY-----",
+        "-----BEGIN RSA " + "PUBLIC KEY-----",
+    ),
+    Pattern("AWS access key", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", "AKIA" + "A2" * 8, "AKIA" + "A2" * 7),
+    Pattern(
+        "OpenAI or Anthropic key",
+        r"\bsk-(?:ant|proj)-[A-Za-z0-9_-]{16,}|\bsk-[0-9a-f]{32,64}\b"
+        r"|\bsk-(?=[A-Za-z_-]{0,60}[0-9])(?=[a-z0-9_-]{0,60}[A-Z])[A-Za-z0-9_-]{20,}",
+        "sk-" + "proj-" + "aB3" * 6,
+        "sk-learn-and-some-more-words-of-prose",
+    ),
+    Pattern("Slack token", r"\bxox[abprs]-[A-Za-z0-9-]{10,}", "xoxb-" + "a1" * 5, "xoxz-" + "a1" * 5),
+    Pattern(
+        "Terraform Cloud token",
+        r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{30,}",
+        "aB" * 7 + ".atlasv1." + "aB3" * 10,
+        "aB" * 6 + ".atlasv1." + "aB3" * 10,
+    ),
+    Pattern(
+        "JSON web token",
+        r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.",
+        "eyJ" + "aB3" * 4 + ".eyJ" + "aB3" * 4 + ".x",
+        "eyJ" + "aB3" * 4 + ".abc" + "aB3" * 4 + ".x",
+    ),
+    Pattern(
+        "password in a URL",
+        r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]+:[^\s/:@]+@",
+        "https://user:" + "word@host",
+        "https://host:8080/user@host",
+    ),
+)
+_COMPILED = {pattern.name: re.compile(pattern.regex) for pattern in PATTERNS}
+_ANY = re.compile("|".join(f"(?:{pattern.regex})" for pattern in PATTERNS))
 
 #: An older W&B API key is forty hexadecimal digits, and so is a git commit: what stands beside it tells.
 _OLD_WANDB = re.compile(r"(?<![0-9A-Za-z:@/_-])[0-9a-f]{40}(?![0-9A-Za-z_-])")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundplan.catalog import Machine, load_catalog
+from groundplan.kernel.addresses import pod_block as pod_block
 from plan_review import values
 from plan_review.model import Resource, Resources
 
@@ -241,8 +242,3 @@ def _used(resources: Resources) -> dict[str, int]:
         if pods and most:
             used[f"{subnetwork} {pods}"] += each.most * pod_block(most)
     return used
-
-
-def pod_block(max_pods: int) -> int:
-    """Addresses that GKE sets aside for the pods of a node: the least power of two that is twice their number."""
-    return 1 << (2 * max_pods - 1).bit_length()
