@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from groundplan.emit.app import write_site
+from groundplan.site import job as job_resolve
 from groundplan.site import resolve as site_resolve
 from groundplan.site.profile import Profile, parse_profile
 from groundplan.workload import rayjob
-from groundplan.workload import resolve as job_resolve
 from workload.jobs import profile_data
 
 GATED = {"recipe": "grpo-gemma3-27b-gsm8k"}
