@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from groundplan.emit.modules import load
+from groundplan.platform.chart_files import write_chart
 from rehearsal.conftest import said
 from sites import ROOT, run
 from staged_terraform.rehearse import Options, rehearse
@@ -149,3 +150,10 @@ def test_wrong_props_are_refused_by_field(changed: dict[str, Any], error: type[E
     LustreInstanceProps(**right)
     with pytest.raises(error, match=re.escape(message)):
         LustreInstanceProps(**{**right, **changed})
+
+
+def test_a_chart_for_a_stack_of_ones_own(site_and_bucket: Path, tmp_path: Path) -> None:
+    """`write_chart` writes what stands beside the stacks of a site."""
+    write_chart(tmp_path / "chart")
+    (chart,) = site_and_bucket.glob("stacks/*-platform/chart")
+    assert files(tmp_path / "chart") == files(chart)

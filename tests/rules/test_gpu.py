@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from findings import RULES
+from groundplan.site.profile import parse_profile
+from groundplan.site.resolve import resolve
 from rules.support import GONE, Case, findings, slugs
 
 POOL = "gpu.pools[0]"
@@ -369,3 +373,13 @@ def test_the_least_of_every_mode_passes(capacity: str) -> None:
 )
 def test_a_pool_in_another_zone_is_told_once(edits: dict[str, object], rule: str) -> None:
     assert [f.rule for f in findings(edits)] == [rule]
+
+
+def test_a_refused_machine_is_not_advised() -> None:
+    """The mend names machines that can be wired, and none that the same rule refuses."""
+    profile = {"project": "my-project", "zone": "us-central1-b", "catalog": [MACHINES], "reservation": "r"}
+    site = resolve(parse_profile(json.dumps({**profile, "gpu": {"pools": [{"machine_type": "a4-one-nic"}]}}))[0])
+    (found,) = RULES["machine-fabric"].findings(site)
+    advised = found.hint.partition(";")[0].removeprefix("use ").split(" or ")
+    assert advised == ["a4-highgpu-8g", "a3-ultragpu-8g", "a4-eight-nics"]
+    assert [each.hint for each in RULES["rdma-subnetworks"].findings(site)] == []

@@ -21,6 +21,7 @@ from groundplan.kernel.fields import Cidr, ResourceName, Zone
 from groundplan.kernel.gke import JUMBO_MTU
 from groundplan.kernel.props import PROPS
 from groundplan.kernel.roce import ROCE_PROFILE
+from groundplan.network.constructs import empty_vpc
 
 Mtu = Annotated[int, Field(ge=1300, le=JUMBO_MTU)]
 
@@ -71,15 +72,12 @@ class GvnicNetwork(Part):
 
     def __init__(self, scope: Construct, id_: str, props: GvnicNetworkProps) -> None:
         super().__init__(scope, id_)
-        self.network = ComputeNetwork(
+        self.network = empty_vpc(
             scope,
             id_,
             name=props.network,
             project=props.project,
             description=props.description,
-            auto_create_subnetworks=False,
-            delete_default_routes_on_create=False,
-            routing_mode="REGIONAL",
             mtu=props.mtu,
         )
         subnetwork_id = f"{id_}-subnetwork"
@@ -147,15 +145,12 @@ class RoceFabric(Part):
         super().__init__(scope, id_)
         names = props.subnetworks or tuple(f"{props.network}-sub-{n}" for n in range(len(props.cidrs)))
         profile = props.network_profile or props.zone + ROCE_PROFILE
-        self.network = ComputeNetwork(
+        self.network = empty_vpc(
             scope,
             id_,
             name=props.network,
             project=props.project,
             description=props.description,
-            auto_create_subnetworks=False,
-            delete_default_routes_on_create=False,
-            routing_mode="REGIONAL",
             mtu=props.mtu,
             # This form alone: a partial link shows as a diff for ever (provider before 6.39).
             network_profile=f"projects/{props.project}/global/networkProfiles/{profile}",

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator
 
 from findings import Problem, rule
-from groundplan.catalog import shipped
+from groundplan.catalog import Machine, shipped
 from groundplan.gpu.rules import pool_path
 from groundplan.site.resolve import Site
 
@@ -52,30 +52,25 @@ def machine_fabric(site: Site) -> Iterator[Problem]:
 
     Mend: a machine type with one RoCE NIC for each GPU: a4-highgpu-8g, a3-ultragpu-8g, or an entry that says so.
     """
-    transports: dict[str, str] = shipped("machines")["other_fabrics"]
     for pool in site.pools:
-        gpu, name = pool.machine.gpu if pool.machine else None, pool.spec.machine_type
-        if gpu is None:
-            continue
-        transport = next((of for family, of in transports.items() if name.startswith(family)), "")
-        if transport:
-            what = f"its fabric is {transport}"
-        elif gpu.rdma_nics == 0:
-            what = "it has no RDMA NICs"
-        elif gpu.rdma_nics != gpu.count:
-            what = f"it has {gpu.rdma_nics} RDMA NICs for {gpu.count} GPUs"
-        else:
-            continue
-        yield Problem(
-            pool_path(pool, "machine_type"),
-            f"`gpu.pools[{pool.index}].machine_type` {name}: {what}, which groundplan cannot wire; it can wire a gVNIC "
-            "and one RoCE NIC for each GPU",
-            f"use {' or '.join(roce_machines(site))}; docs/add-a-machine-type.md says what an entry must hold",
-        )
+        what = _unwired(pool.machine) if pool.machine and pool.machine.gpu else ""
+        if what:
+            wired = [name for name, machine in site.catalog.machines.items() if machine.gpu and not _unwired(machine)]
+            yield Problem(
+                pool_path(pool, "machine_type"),
+                f"`gpu.pools[{pool.index}].machine_type` {pool.spec.machine_type}: {what}, which groundplan cannot "
+                "wire; it can wire a gVNIC and one RoCE NIC for each GPU",
+                f"use {' or '.join(wired)}; docs/add-a-machine-type.md says what an entry must hold",
+            )
 
 
-def roce_machines(site: Site) -> list[str]:
-    """Machine types of the catalog that groundplan can wire."""
-    return [
-        name for name, entry in site.catalog.machines.items() if entry.gpu and entry.gpu.rdma_nics == entry.gpu.count
-    ]
+def _unwired(machine: Machine) -> str:
+    """Why the NICs of a GPU machine cannot be wired; empty when they can."""
+    transports: dict[str, str] = shipped("machines")["other_fabrics"]
+    gpu = machine.gpu
+    transport = next((of for family, of in transports.items() if machine.name.startswith(family)), "")
+    if transport:
+        return f"its fabric is {transport}"
+    if gpu is None or gpu.rdma_nics == 0:
+        return "it has no RDMA NICs"
+    return f"it has {gpu.rdma_nics} RDMA NICs for {gpu.count} GPUs" if gpu.rdma_nics != gpu.count else ""

@@ -210,7 +210,7 @@ def rdma_subnetworks(site: Site) -> Iterator[Problem]:
     path: ProfilePath = ("gpu", "rdma", "existing", "subnetworks") if spec.existing else ("gpu", "rdma", "cidrs")
     names = site.fabric.rdma_subnetworks
     wanted = {pool.machine.gpu.rdma_nics for pool in site.pools if pool.machine and pool.machine.gpu}
-    for nics in sorted(wanted - {len(names)}):
+    for nics in sorted(wanted - {len(names), 0}):  # none at all is machine-fabric's to refuse
         machine = next(
             p.spec.machine_type for p in site.pools if p.machine and p.machine.gpu and p.machine.gpu.rdma_nics == nics
         )

@@ -36,6 +36,24 @@ from groundplan.kernel.props import PROPS
 from groundplan.network.spec import FirewallRule
 
 
+def empty_vpc(
+    scope: Construct, id_: str, *, name: str, project: str, description: str, mtu: int, **more: Any
+) -> ComputeNetwork:
+    """A VPC without the subnetworks that Google would make in every region; `more` are further arguments."""
+    return ComputeNetwork(
+        scope,
+        id_,
+        name=name,
+        project=project,
+        description=description,
+        auto_create_subnetworks=False,
+        delete_default_routes_on_create=False,
+        routing_mode="REGIONAL",
+        mtu=mtu,
+        **more,
+    )
+
+
 @dataclass(frozen=True, kw_only=True, config=PROPS)
 class PrimaryNetworkProps:
     """The VPC of a cluster's nodes, its subnetwork, and the way out."""
@@ -79,15 +97,12 @@ class PrimaryNetwork(Part):
 
     def __init__(self, scope: Construct, id_: str, props: PrimaryNetworkProps) -> None:
         super().__init__(scope, id_)
-        self.network = ComputeNetwork(
+        self.network = empty_vpc(
             scope,
             id_,
             name=props.network,
             project=props.project,
             description=props.description,
-            auto_create_subnetworks=False,
-            delete_default_routes_on_create=False,
-            routing_mode="REGIONAL",
             mtu=props.mtu,
             depends_on=list(props.depends_on) or None,
         )
