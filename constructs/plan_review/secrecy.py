@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from findings import Severity
-from findings.redaction import find_secrets, is_secret_name, looks_secret, mask_secrets
+from findings.redaction import find_secrets, is_secret_name, looks_secret
 from plan_review import helm_values, values
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.model import QUIET, Action, Change, Plan
@@ -133,20 +132,3 @@ def secret_in_state(plans: Sequence[Plan]) -> Iterator[Breach]:
                         "whoever reads the state has it in plain text",
                     )
                     break
-
-
-def any_secret(texts: Any) -> bool:
-    """Whether any text of a report still looks like a secret: the last guard before printing."""
-    return any(isinstance(value, str) and looks_secret(value) for _, value in values.leaves(texts))
-
-
-def printable_report(report: str) -> tuple[str, int]:
-    """The report with every line that still looks like a secret masked, and how many lines that were.
-
-    Nothing should be left to mask here: each value is masked where it is shown. This catches what a new format forgot.
-    """
-    lines = report.splitlines(keepends=True)
-    if not any_secret("".join(dict.fromkeys(lines))):  # most lines of a large report are alike
-        return report, 0
-    masked = [mask_secrets(line) if any_secret(line) else line for line in lines]
-    return "".join(masked), sum(line != shown for line, shown in zip(lines, masked, strict=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from findings import RULES, Problem, ProfilePath, Rule, Severity, dotted, rule
+from findings import RULES, Problem, ProfilePath, Rule, Severity, Subject, dotted, rule
 from groundplan.gpu.values import PoolValues
 from groundplan.kernel.addresses import Range
 from groundplan.network.site_ranges import fabric_ranges, primary_ranges
@@ -40,10 +40,10 @@ def fleet_problems(fleet: Fleet) -> Iterator[tuple[Rule, Problem]]:
     twins = _twins(fleet)
     once = [number for number in range(len(fleet)) if number not in twins]
     apart = [fleet[number] for number in once]
-    for entry in RULES.values():
+    for entry in RULES.of(Subject.FLEET).values():
         if entry.slug == "fleet-twice":
             yield from ((entry, problem) for problem in entry.check(fleet))
-        elif entry.subject == "fleet":
+        else:
             for problem in entry.check(apart):
                 yield entry, replace(problem, member=once[problem.member])
 
@@ -62,7 +62,7 @@ def _twins(fleet: Fleet) -> dict[int, int]:
     return found
 
 
-@rule("fleet-twice", subject="fleet")
+@rule("fleet-twice", subject=Subject.FLEET)
 def fleet_twice(fleet: Fleet) -> Iterator[Problem]:
     """The same site is given twice: one file by two names, or a copy that nothing was changed in.
 
@@ -79,7 +79,7 @@ def fleet_twice(fleet: Fleet) -> Iterator[Problem]:
         )
 
 
-@rule("fleet-name", subject="fleet")
+@rule("fleet-name", subject=Subject.FLEET)
 def fleet_name(fleet: Fleet) -> Iterator[Problem]:
     """Two sites would create something of the same name in the same place.
 
@@ -113,7 +113,7 @@ def _some(items: list[str]) -> str:
     return f"{shown} and {len(items) - _NAMED} more" if len(items) > _NAMED else shown
 
 
-@rule("fleet-state", subject="fleet")
+@rule("fleet-state", subject=Subject.FLEET)
 def fleet_state(fleet: Fleet) -> Iterator[Problem]:
     """Two sites keep their Terraform states in the same place.
 
@@ -147,7 +147,7 @@ def _state(site: Site) -> tuple[tuple[str, ...], ProfilePath]:
     return ("local file", f"terraform.{name}.tfstate"), ("site",)
 
 
-@rule("fleet-overlap", subject="fleet")
+@rule("fleet-overlap", subject=Subject.FLEET)
 def fleet_overlap(fleet: Fleet) -> Iterator[Problem]:
     """Ranges of two sites overlap that can meet.
 
@@ -185,7 +185,7 @@ def fleet_overlap(fleet: Fleet) -> Iterator[Problem]:
         )
 
 
-@rule("fleet-ranges-alike", Severity.WARNING, subject="fleet")
+@rule("fleet-ranges-alike", Severity.WARNING, subject=Subject.FLEET)
 def fleet_ranges_alike(fleet: Fleet) -> Iterator[Problem]:
     """Two sites of one project use the same addresses in networks of their own.
 
@@ -244,7 +244,7 @@ def _shared(one: Site, a: Range, two: Site, b: Range) -> bool:
     return a.role == "private service access" and not (one.network.access_created and two.network.access_created)
 
 
-@rule("fleet-reservation", Severity.WARNING, subject="fleet")
+@rule("fleet-reservation", Severity.WARNING, subject=Subject.FLEET)
 def fleet_reservation(fleet: Fleet) -> Iterator[Problem]:
     """Pools of several sites draw on the same reservation.
 
