@@ -83,7 +83,9 @@ def config_twice(job: Training) -> Iterator[Problem]:
 
     Which of them holds would depend on their order.
 
-    Mend: keep one of them.
+    Source: groundplan's own limit: a mapping in YAML has no order that a reader could rely on.
+
+    Mend: keep one of the two spellings.
     """
     for path, first, second in written_twice(job.overrides):
         places = f"as {_spelled(first)} and as {_spelled(second)}"
