@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from findings import RULES
+from findings import RULES, Rule
+from groundplan.on_plans.assess import PLAN_RULES  # which registers them all
 from groundplan.site.check import check_files
+from plan_review.judgement import PlanRule
 from rules.support import ELSEWHERE, Case, FleetCase, findings, text_of
 
 _HERE = Path(__file__).parent
@@ -74,6 +76,12 @@ def test_every_rule_is_documented(slug: str) -> None:
     entry = RULES[slug]
     assert entry.summary.endswith("."), "it starts with a sentence"
     assert "\n" not in entry.summary
-    if entry.topic not in ELSEWHERE:
-        assert entry.documentation.splitlines()[1:2] in ([], [""]), "the summary is one line"
-        assert "Mend:" in entry.documentation, "a page says how to mend"
+    assert entry.documentation.splitlines()[1:2] in ([], [""]), "the summary is one line"
+
+
+@pytest.mark.parametrize("entry", [*RULES.values(), *PLAN_RULES.values()], ids=lambda e: f"{type(e).__name__}-{e.slug}")
+@pytest.mark.parametrize("part", ["Source:", "Mend:"])
+def test_every_page_says_by_which_source_and_how_to_mend(entry: Rule | PlanRule, part: str) -> None:
+    found = [text.removeprefix(part).strip() for text in entry.documentation.split("\n\n") if text.startswith(part)]
+    assert len(found) == 1, f"a page has one paragraph {part}"
+    assert len(found[0]) >= 20, f"{part} says something"
