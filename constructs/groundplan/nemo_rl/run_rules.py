@@ -186,8 +186,8 @@ def gated_model(job: Training) -> Iterator[Problem]:
 
     Other models fare better with one, for many pods ask at once and unnamed callers are limited.
 
-    Source: Hugging Face documentation, "Gated models"; NVIDIA-NeMo/RL#254 and PR 2272 (error 429, when many workers ask
-    at once).
+    Source: Hugging Face documentation, "Gated models"; NVIDIA-NeMo/RL PR 2272 (error 429, when many workers ask at
+    once).
 
     Mend: accept the licence on Hugging Face, and add `secrets: {hugging_face: {variable: true}}`.
     """

@@ -33,7 +33,7 @@ def job_name(site: Site) -> Iterator[Problem]:
     groundplan's.
 
     Source: ray-project/kuberay, ray-operator/controllers/ray/utils/validation.go and constant.go
-    (`MaxRayJobNameLength`); ray-project/kuberay#3980 and PR 3083.
+    (`MaxRayJobNameLength`); ray-project/kuberay#3980.
 
     Mend: use a shorter `workload.name`.
     """
@@ -52,8 +52,8 @@ def job_image(site: Site) -> Iterator[Problem]:
     The release decides Ray's version, the script and the keys; head and workers with another Ray never meet. A tag such
     as `latest` moves under a running site: refused in prod, a warning in dev.
 
-    Source: Kubernetes documentation, "Images" (no `latest` in production); NVIDIA-NeMo/RL#2112 (another Ray in the
-    driver than in the cluster).
+    Source: Kubernetes documentation, "Images" (no `latest` in production); ray-project/ray#44063 and
+    ray-project/kuberay PR 154 (another version in the driver than in the cluster).
 
     Mend: name a release's tag or a digest, and `workload.release` as the image has it.
     """
