@@ -1,4 +1,4 @@
-"""The rules of a GRPO job as tables: NVIDIA's shipped shapes pass; known-bad neighbours fail with the sum in the message."""
+"""GRPO rules as tables: NVIDIA's shipped shapes pass; known-bad neighbours fail with the sum in the message."""
 
 from __future__ import annotations
 
