@@ -35,6 +35,9 @@ def secret_value(plans: Sequence[Plan]) -> Iterator[Breach]:
     By its look (the issuers' own prefixes), or because it stands under a name such as HF_TOKEN or password. The value
     is never printed.
 
+    Source: Terraform documentation, "Manage sensitive data in your configuration"; which prefixes and names mean a
+    secret is groundplan's own list.
+
     Mend: a reference (an existing Secret, Secret Manager), or an ephemeral variable into a write-only argument; and
     revoke the value that was shown.
     """
@@ -114,6 +117,9 @@ def secret_in_state(plans: Sequence[Plan]) -> Iterator[Breach]:
 
     `sensitive` hides from the display alone. Write-only arguments (`data_wo`, `secret_data_wo`, `set_wo`) are kept
     nowhere.
+
+    Source: Terraform documentation, "Manage sensitive data in your configuration" and "Use temporary write-only
+    arguments"; terraform-provider-helm#1464.
 
     Mend: the write-only argument with an ephemeral variable, or a reference.
     """

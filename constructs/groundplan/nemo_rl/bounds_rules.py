@@ -24,7 +24,7 @@ def config_bounds(job: Training) -> Iterator[Problem]:
     Steps, lengths, batches, prompts and parallel sizes count from 1: with 0 a training ends at once, or divides by
     it at its first step. `gpu_memory_utilization` is a share of the GPU, between 0 and 1; above 0.95 is a warning.
 
-    Source: nemo_rl/algorithms/grpo.py at the tags; vLLM's engine arguments.
+    Source: NVIDIA-NeMo/RL, nemo_rl/algorithms/grpo.py at the tags; vLLM documentation, "Engine Arguments".
 
     Mend: a value within the range.
     """
@@ -51,7 +51,7 @@ def vllm_length(job: Training) -> Iterator[Problem]:
 
     Generation then stops at the smaller number, and prompts that are longer are refused by vLLM.
 
-    Source: examples/configs/grpo_math_1B.yaml, where the one refers to the other.
+    Source: NVIDIA-NeMo/RL, examples/configs/grpo_math_1B.yaml, where the one refers to the other.
 
     Mend: leave max_model_len to follow max_total_sequence_length.
     """
@@ -69,7 +69,7 @@ def config_needed(job: Training) -> Iterator[Problem]:
     ``~policy.model_name``, ``policy: null`` and the like stop the job at its start, after the nodes have come up. While
     one is missing the shape of the training is not judged.
 
-    Source: catalog nemo_rl (`needed`), from nemo_rl/algorithms/grpo.py and the config's TypedDicts.
+    Source: NVIDIA-NeMo/RL, nemo_rl/algorithms/grpo.py and the configuration's TypedDicts (`needed` of the catalog).
 
     Mend: take the override out.
     """
@@ -83,7 +83,9 @@ def config_twice(job: Training) -> Iterator[Problem]:
 
     Which of them holds would depend on their order.
 
-    Mend: keep one of them.
+    Source: groundplan's own limit: a mapping in YAML has no order that a reader could rely on.
+
+    Mend: keep one of the two spellings.
     """
     for path, first, second in written_twice(job.overrides):
         places = f"as {_spelled(first)} and as {_spelled(second)}"

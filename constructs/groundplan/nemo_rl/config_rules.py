@@ -25,6 +25,12 @@ def config_key(job: Training) -> Iterator[Problem]:
     NeMo RL's configuration is a Hydra struct: an unknown key stops the job at its start, after the nodes have come up.
     A key that is new on purpose is written with a plus, ``+policy.generation.some_key``. Groups such as vllm_kwargs
     take any.
+
+    Source: NVIDIA-NeMo/RL, examples/configs/grpo_math_1B.yaml at the release's tag (the keys) and
+    nemo_rl/utils/config.py (the overrides, which Hydra applies to a struct); Hydra documentation, "Basic Override
+    syntax".
+
+    Mend: write the key as the release has it; the finding names the nearest, or where the key has moved to.
     """
     known = _known(job)
     for path, (place, prefix, value) in written(job.overrides).items():
@@ -56,7 +62,13 @@ def config_key(job: Training) -> Iterator[Problem]:
 
 @check("config-type")
 def config_type(job: Training) -> Iterator[Problem]:
-    """An override must be of the type that its key has: a number where NeMo RL counts, text where it reads text."""
+    """An override must be of the type that its key has: a number where NeMo RL counts, text where it reads text.
+
+    Source: NVIDIA-NeMo/RL, the defaults of examples/configs/grpo_math_1B.yaml at the release's tag. v0.7.0 refuses a
+    wrong type itself (`MasterConfig`, nemo_rl/algorithms/grpo.py line 236); before it shows where the value is used.
+
+    Mend: write a value of the type that the finding names.
+    """
     known = _known(job)
     defaults = Config(known)
     for path, (place, prefix, value) in written(job.overrides).items():
@@ -76,7 +88,13 @@ def config_type(job: Training) -> Iterator[Problem]:
 
 @check("config-sweep")
 def config_sweep(job: Training) -> Iterator[Problem]:
-    """Hydra's sweep functions, ``choice(1,2)`` or ``range(1,9)``, are refused: one job is one training."""
+    """Hydra's sweep functions, ``choice(1,2)`` or ``range(1,9)``, are refused: one job is one training.
+
+    Source: Hydra documentation, "Extended Override syntax", sweeps; that one job is one training is groundplan's own
+    limit.
+
+    Mend: give one value, and make a profile for each training.
+    """
     for path, (place, _, value) in written(job.overrides).items():
         if is_sweep(value):
             yield Problem(place, f"`{path}`: `{value}` is a sweep", "give one value; make a profile for each training")

@@ -16,7 +16,12 @@ from groundplan.nemo_rl.training import Training, check
 def model_fit(job: Training) -> Iterator[Problem]:
     """An estimate of GPU memory for training and for vLLM, against what a GPU of the pool has.
 
-    A warning, for it is rough: it names its parts, so that a reader can judge them. The sums are in workload/fit.py.
+    A warning, for it is rough: it names its parts, so that a reader can judge them. The sums are in nemo_rl/memory.py.
+
+    Source: groundplan's own estimate, from bytes a parameter and activations of a dense transformer; the limit of 16
+    billion parameters for a DTensor rank is taken from one report, NVIDIA-NeMo/RL#1974.
+
+    Mend: use more nodes, a greater tensor parallel size, or `activation_checkpointing: true`.
     """
     memory_gb = job.gpu_memory_gb
     if memory_gb is None or job.model.billions is None or unjudged(job):
@@ -54,9 +59,13 @@ def model_fit(job: Training) -> Iterator[Problem]:
 
 @check("cluster-shape")
 def cluster_shape(job: Training) -> Iterator[Problem]:
-    """NeMo RL asks Ray for cluster.num_nodes x cluster.gpus_per_node GPUs; Ray has what the workers declare (R14).
+    """NeMo RL asks Ray for cluster.num_nodes x cluster.gpus_per_node GPUs; Ray has what the workers declare.
 
     groundplan writes both from `workload.nodes`; an override that differs waits for GPUs that never come.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/distributed/virtual_cluster.py lines 790 and 795 (v0.6.0: 304 and 309).
+
+    Mend: set `workload.nodes`, and leave `cluster.num_nodes` and `cluster.gpus_per_node` out of the overrides.
     """
     if unjudged(job):
         return

@@ -1,4 +1,4 @@
-"""Rules R11 to R16: modes that exclude each other, data, places on shared storage, keys."""
+"""Rules of modes that exclude each other, of data, of places on shared storage, and of keys."""
 
 from __future__ import annotations
 
@@ -18,8 +18,16 @@ GSM8K_ROWS = 7473
 
 @check("async-grpo")
 def async_grpo(job: Training) -> Iterator[Problem]:
-    """Asynchronous GRPO needs generation on GPUs of its own, the async engine and importance sampling correction, and
-    takes no dynamic sampling, reward shaping or scaling (R11)."""
+    """Asynchronous GRPO has terms of its own.
+
+    It needs generation on GPUs of its own, vLLM's async engine and importance sampling correction, and takes no dynamic
+    sampling, reward shaping, reward scaling or several data loaders.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/algorithms/grpo.py lines 3367, 3372 and 3421 (what it needs) and
+    examples/run_grpo.py lines 174, 179 and 185 (what it excludes); docs/guides/async-grpo.md.
+
+    Mend: set the key that the finding names, or turn `grpo.async_grpo.enabled` off.
+    """
     if not job.config.on(_ASYNC):
         return
     config = job.config
@@ -42,8 +50,16 @@ def async_grpo(job: Training) -> Iterator[Problem]:
 
 @check("fp8-generation")
 def fp8_generation(job: Training) -> Iterator[Problem]:
-    """FP8 generation needs importance sampling correction; an FP8 KV cache needs FP8 generation, Megatron without
-    pipeline parallel, and no async engine (R12)."""
+    """Generation in FP8 has terms of its own.
+
+    It needs importance sampling correction. An FP8 KV cache needs FP8 generation, Megatron without pipeline parallel,
+    and no async engine.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/algorithms/grpo.py lines 999 to 1005 and
+    nemo_rl/models/generation/vllm/quantization/fp8.py line 166; the KV cache is checked from v0.5.0 on.
+
+    Mend: set the key that the finding names, or leave `precision` and `kv_cache_dtype` as the recipe has them.
+    """
     config, shape = job.config, shape_of(job.config)
     fp8 = config.get(f"{VLLM}.precision") == "fp8"
     correction = "loss_fn.use_importance_sampling_correction"
@@ -66,7 +82,15 @@ def fp8_generation(job: Training) -> Iterator[Problem]:
 
 @check("validation-set")
 def validation_set(job: Training) -> Iterator[Problem]:
-    """Validation needs a validation set (R13). GSM8K's own is its test split; none is split off its training data."""
+    """Validation needs a validation set.
+
+    GSM8K's own is its test split; none is split off its training data.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/algorithms/grpo.py line 409 (v0.6.0: 361, v0.5.0: 279, v0.4.0: 273) and
+    nemo_rl/data/datasets/response_datasets.
+
+    Mend: add `data.validation: {dataset_name: gsm8k, split: test}`, or set `grpo.val_period: -1`.
+    """
     if missing(job):
         return
     config = job.config
@@ -93,7 +117,16 @@ def _validates(job: Training) -> bool:
 
 @check("sampling")
 def sampling(job: Training) -> Iterator[Problem]:
-    """A step takes no more prompts than the data set has, and batch_multiplier is for dynamic sampling alone (R13)."""
+    """A step takes no more prompts than the data set has, and batch_multiplier is for dynamic sampling alone.
+
+    The data loader drops the last, partial batch: with more prompts a step than rows there is no step at all, and the
+    job ends as if it had succeeded.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/algorithms/grpo.py lines 344 and 363 (v0.6.0: 293 and 312); the rows of
+    GSM8K's training split by its data set card, openai/gsm8k on Hugging Face.
+
+    Mend: use fewer prompts a step; set `grpo.batch_multiplier: 1`, or turn `grpo.use_dynamic_sampling` on.
+    """
     if unjudged(job):
         return
     prompts = shape_of(job.config).prompts
@@ -109,10 +142,15 @@ def sampling(job: Training) -> Iterator[Problem]:
 
 @check("shared-folders")
 def shared_folders(job: Training) -> Iterator[Problem]:
-    """Checkpoints and logs go to Lustre (R15).
+    """Checkpoints and logs go to Lustre.
 
     NeMo RL takes plain paths alone: ``gs://`` becomes a folder of that name in the container. A path outside the mount
     is on one node's disk and goes with its pod; on several nodes each would save a part of the checkpoint to its own.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/utils/checkpoint.py and nemo_rl/utils/logger.py (both folders are plain paths
+    of the file system); docs/design-docs/checkpointing.md.
+
+    Mend: leave the key out, which puts the folder on Lustre, or name a folder under the mount.
     """
     if missing(job):
         return
@@ -128,7 +166,15 @@ def shared_folders(job: Training) -> Iterator[Problem]:
 
 @check("wandb-key")
 def wandb_key(job: Training) -> Iterator[Problem]:
-    """Logging to Weights & Biases needs its API key on the head (R16)."""
+    """Logging to Weights & Biases needs its API key.
+
+    NeMo RL logs from the driver, which runs on the head; without a key it stops, for there is no terminal to ask at.
+
+    Source: Weights & Biases documentation, "Environment variables" (WANDB_API_KEY); NVIDIA-NeMo/RL,
+    nemo_rl/utils/logger.py.
+
+    Mend: add `secrets: {wandb: {variable: true}}`, or set `logger.wandb_enabled: false`.
+    """
     if job.config.on("logger.wandb_enabled") and not job.wandb_key:
         message = "logger.wandb_enabled is true, and `secrets.wandb` names no API key"
         yield Problem(place(job, "logger.wandb_enabled"), message, "add `secrets: {wandb: {variable: true}}`")
@@ -136,8 +182,15 @@ def wandb_key(job: Training) -> Iterator[Problem]:
 
 @check("gated-model")
 def gated_model(job: Training) -> Iterator[Problem]:
-    """A gated model needs a Hugging Face token whose owner accepted its licence (R16); other models fare better with
-    one, for many pods ask at once and unnamed callers are limited."""
+    """A gated model needs a Hugging Face token whose owner accepted its licence.
+
+    Other models fare better with one, for many pods ask at once and unnamed callers are limited.
+
+    Source: Hugging Face documentation, "Gated models"; NVIDIA-NeMo/RL PR 2272 (error 429, when many workers ask at
+    once).
+
+    Mend: accept the licence on Hugging Face, and add `secrets: {hugging_face: {variable: true}}`.
+    """
     if job.hugging_face_token:
         return
     if job.model.gated:

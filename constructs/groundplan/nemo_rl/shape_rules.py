@@ -1,4 +1,4 @@
-"""Rules R1 to R10 of a GRPO job's shape. NeMo RL checks most of them itself, but some only at the first step, after
+"""Rules of a GRPO job's shape. NeMo RL checks most of them itself, but some only at the first step, after
 minutes of loading; each message here shows the sum.
 
 Source: asserts of nemo_rl at v0.7.0, run over all 125 GRPO recipes that NVIDIA ships.
@@ -31,7 +31,13 @@ _COLOCATED = "policy.generation.colocated"
 
 @check("training-backend")
 def training_backend(job: Training) -> Iterator[Problem]:
-    """Exactly one training backend is on: policy.dtensor_cfg.enabled or policy.megatron_cfg.enabled (R1)."""
+    """Exactly one training backend is on: policy.dtensor_cfg.enabled or policy.megatron_cfg.enabled.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/models/policy/lm_policy.py lines 96 and 131; the same at every tag from
+    v0.4.0 on.
+
+    Mend: set exactly one of the two to true.
+    """
     if missing(job) or shape_of(job.config).backend:
         return
     both = job.config.on("policy.megatron_cfg.enabled")
@@ -42,8 +48,15 @@ def training_backend(job: Training) -> Iterator[Problem]:
 
 @check("model-parallel")
 def model_parallel(job: Training) -> Iterator[Problem]:
-    """The training GPUs must be a multiple of the GPUs that hold one copy of the model: TP x PP x CP (R2), and with
-    Megatron also of PP x EP x ETP (R6)."""
+    """The training GPUs must hold whole copies of the model.
+
+    They are a multiple of TP x PP x CP, the GPUs that hold one copy; with Megatron also of PP x EP x ETP.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/models/policy/lm_policy.py lines 197 and 205; NVIDIA/Megatron-LM,
+    parallel_state.py line 788 at d30c3ae5, which v0.6.0 pins (experts).
+
+    Mend: choose sizes whose product divides the training GPUs, or other nodes.
+    """
     if unjudged(job):
         return
     shape = shape_of(job.config)
@@ -72,9 +85,14 @@ def model_parallel(job: Training) -> Iterator[Problem]:
 
 @check("batch-size")
 def batch_size(job: Training) -> Iterator[Problem]:
-    """The batch divides over the data-parallel copies (R3), and the samples of a step over both (R4, R5).
+    """The batch divides over the data-parallel copies, and the samples of a step over both.
 
     NeMo RL finds out at the first step, after the model has been loaded and the first samples have been generated.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/distributed/batched_data_dict.py lines 395 and 399 (v0.6.0: 375 and 379,
+    v0.4.0 and v0.5.0: 374 and 378).
+
+    Mend: use the batch, the prompts or the nodes that the finding names.
     """
     if unjudged(job):
         return
@@ -120,7 +138,13 @@ def _batch_hint(job: Training, shape: Shape) -> str:
 
 @check("micro-batch", Severity.WARNING)
 def micro_batch(job: Training) -> Iterator[Problem]:
-    """One copy's part of the batch divides into micro batches, unless sequences are packed or batched dynamically."""
+    """One copy's part of the batch divides into micro batches, unless sequences are packed or batched dynamically.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/distributed/batched_data_dict.py line 831 (v0.6.0: 811, v0.4.0 and v0.5.0:
+    807).
+
+    Mend: use a `policy.train_micro_batch_size` that divides a copy's part, or turn sequence packing on.
+    """
     if unjudged(job):
         return
     config, shape = job.config, shape_of(job.config)
@@ -138,8 +162,16 @@ def micro_batch(job: Training) -> Iterator[Problem]:
 
 @check("generation-parallel")
 def generation_parallel(job: Training) -> Iterator[Problem]:
-    """The generating GPUs divide into vLLM engines of TP x PP; pipeline and expert parallel have terms of their own
-    (R7)."""
+    """The generating GPUs divide into vLLM engines of TP x PP.
+
+    Pipeline parallel needs the async engine. Expert parallel is a multiple of tensor parallel, and excludes the async
+    engine unless the two are equal.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/models/generation/vllm/vllm_generation.py lines 111, 119, 125 and 131
+    (v0.6.0: 63, 71, 77 and 83).
+
+    Mend: choose sizes whose product divides the generating GPUs, and set `async_engine` as the finding says.
+    """
     if unjudged(job):
         return
     if job.config.text("policy.generation.backend") not in ("vllm", ""):
@@ -170,8 +202,15 @@ def generation_parallel(job: Training) -> Iterator[Problem]:
 
 @check("sequence-batching")
 def sequence_batching(job: Training) -> Iterator[Problem]:
-    """Sequence packing and dynamic batching exclude each other, and context or pipeline parallel need one or forbid it
-    (R8)."""
+    """Sequence packing and dynamic batching exclude each other.
+
+    Context parallel of Megatron needs packing, and dynamic batching needs pipeline parallel 1.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/models/policy/lm_policy.py lines 284 and 296,
+    nemo_rl/models/megatron/setup.py line 635; the same at every tag from v0.4.0 on.
+
+    Mend: enable one of the two, and packing where context parallel needs it.
+    """
     if unjudged(job):
         return
     config, shape = job.config, shape_of(job.config)
@@ -190,10 +229,16 @@ def sequence_batching(job: Training) -> Iterator[Problem]:
 
 @check("logprob-micro-batch")
 def logprob_micro_batch(job: Training) -> Iterator[Problem]:
-    """At TP 4 and more, training and log-probabilities need the same micro batch size (R9).
+    """At TP 4 and more, training and log-probabilities need the same micro batch size.
 
-    With different ones the two disagree, and importance ratios drift from 1. NeMo RL refuses it, unless
-    loss_fn.force_on_policy_ratio is on (one batch a step), or NRL_IGNORE_TP_ACCURACY_CHECK=1 is in the environment.
+    With different ones the two disagree, and importance ratios drift from 1. NeMo RL refuses it from v0.6.0 on, unless
+    loss_fn.force_on_policy_ratio is on (one batch a step), or NRL_IGNORE_TP_ACCURACY_CHECK=1 is in the environment;
+    v0.4.0 and v0.5.0 do not look, and groundplan refuses it for them too.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/models/policy/lm_policy.py line 184 (v0.6.0: 166);
+    docs/guides/dtensor-tp-accuracy.md.
+
+    Mend: make `policy.train_micro_batch_size` and `policy.logprob_batch_size` equal.
     """
     if unjudged(job):
         return
@@ -216,10 +261,15 @@ def logprob_micro_batch(job: Training) -> Iterator[Problem]:
 
 @check("generation-split")
 def generation_split(job: Training) -> Iterator[Problem]:
-    """When generation has GPUs of its own, some must be left for training (R10).
+    """When generation has GPUs of its own, some must be left for training.
 
     On one node: 0 < colocated.resources.gpus_per_node < cluster.gpus_per_node, and num_nodes null or 1. On more: 0 <
     colocated.resources.num_nodes < cluster.num_nodes, and whole nodes.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/algorithms/grpo.py lines 621, 626 and 637 (one node), 649 and 657 (several);
+    v0.6.0: 467, 472, 483, 495 and 503.
+
+    Mend: leave at least one GPU, or one node, for training, or set `policy.generation.colocated.enabled: true`.
     """
     if unjudged(job):
         return

@@ -21,6 +21,8 @@ def ignore_unknown(site: Site) -> Iterator[Problem]:
     A misspelt rule would be believed ignored, and a rule that was renamed would come back unseen. What makes a profile
     unreadable (unknown keys, wrong types, literal secrets) is no rule and cannot be ignored.
 
+    Source: groundplan's own limit: a rule that is ignored must be one that `groundplan rules` lists.
+
     Mend: a rule of `groundplan rules`, of profiles or of plans.
     """
     known: Mapping[str, object] = RULES.of_profiles

@@ -68,6 +68,8 @@ def fleet_twice(fleet: Fleet) -> Iterator[Problem]:
 
     Every name and range would clash, so that nothing else is said of the second one.
 
+    Source: groundplan's own limit: the other rules of a fleet would say of one site that it clashes with itself.
+
     Mend: each file once; in a copy that is to be a site of its own, another `site` name and ranges of its own.
     """
     for number, twin in _twins(fleet).items():
@@ -86,6 +88,10 @@ def fleet_name(fleet: Fleet) -> Iterator[Problem]:
     The second apply fails with "already exists", or worse, takes over what the first one made. Networks, firewall rules
     and service accounts are unique in a project, clusters and subnetworks in a region of it, Lustre instances in a
     zone, buckets in the world.
+
+    Source: Terraform provider documentation, the `id` of google_compute_network, google_compute_subnetwork,
+    google_container_cluster, google_service_account and google_lustre_instance (within what a name is unique); Cloud
+    Storage documentation, "Bucket names".
 
     Mend: another `site` name, from which all names follow; or another name where the profile sets one.
     """
@@ -119,6 +125,9 @@ def fleet_state(fleet: Fleet) -> Iterator[Problem]:
 
     Each apply would then plan to destroy what the other made. States are told apart by bucket, prefix and stack name,
     by workspace, or for local ones by the stack name alone.
+
+    Source: Terraform documentation, "Backend Type: gcs" (one object for a prefix and a workspace) and "Purpose of
+    Terraform State" (each remote object is bound to one resource).
 
     Mend: another `site` name, `backend.gcs.prefix` or organization.
     """
@@ -191,6 +200,8 @@ def fleet_ranges_alike(fleet: Fleet) -> Iterator[Problem]:
 
     They work side by side, but their networks can never be peered, nor connected to the same office or transit network.
 
+    Source: VPC documentation, "VPC Network Peering", subnet ranges.
+
     Mend: ranges of its own for each site, while nothing is built yet; or ignore this rule.
     """
     by_project: dict[str, list[int]] = {}
@@ -252,6 +263,9 @@ def fleet_reservation(fleet: Fleet) -> Iterator[Problem]:
     a whole reservation holds them all. Where the profiles state the `count` of the part that they share, fixed pools
     that want more of it together are refused, and those that fit pass; otherwise this is a warning. The count of a
     block says nothing of the whole reservation.
+
+    Source: Compute Engine API, reservations, `specificReservation.count` and `inUseCount`; Compute Engine, "Reservation
+    sub-blocks". That an unknown count is a warning is groundplan's own limit.
 
     Mend: `count` on the reservation, fewer nodes, or blocks of its own for each site.
     """
