@@ -16,6 +16,7 @@ from pydantic.dataclasses import dataclass
 
 from groundplan.kernel.constructs import Part
 from groundplan.kernel.props import PROPS, KubernetesLabels, KubernetesName, Text
+from groundplan.platform.access_constructs import ExistingObject
 from groundplan.storage.values import ExistingLustre
 
 
@@ -64,6 +65,7 @@ class LustreVolume(Part):
         depends_on: Sequence[ITerraformDependable] = (),
     ) -> None:
         super().__init__(scope, id_)
+        self.props = props
         lustre = props.lustre
         self.instance = DataGoogleLustreInstance(
             scope, id_, instance_id=lustre.name, zone=lustre.zone, project=lustre.project
@@ -112,3 +114,18 @@ class LustreVolume(Part):
             ),
             depends_on=[self.volume, *depends_on],
         )
+
+    @property
+    def ready(self) -> Sequence[ITerraformDependable]:
+        """What pods that mount it must wait for."""
+        return (self.claim,)
+
+    @staticmethod
+    def existing(*, claim: str) -> ExistingObject:
+        """A claim that is there already, by its name; nothing is created."""
+        return ExistingObject(name=claim)
+
+    @property
+    def name(self) -> str:
+        """Name of the claim, as text."""
+        return self.props.claim
