@@ -23,9 +23,14 @@ EXAMPLES = ROOT / "docs" / "examples"
 PROFILE = ROOT / "profiles" / "smoke.yaml"
 
 
-def example(name: str, *arguments: str | Path) -> None:
+#: The fast imports, so that a test does not wait for all of the providers; `add_site` has them itself.
+LOADED = "from groundplan.emit.modules import load; load()\n"
+
+
+def example(name: str, *arguments: str | Path, first: str = "") -> None:
+    program = first + (EXAMPLES / name).read_text("utf-8")
     ran = subprocess.run(
-        [sys.executable, EXAMPLES / name, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
 
@@ -101,7 +106,7 @@ assert not [name for name in sys.modules if name.startswith('groundplan.site')],
 
 
 def test_parts_stand_twice_in_a_stack_of_ones_own_without_a_site(tmp_path: Path) -> None:
-    program = "from groundplan.emit.modules import load; load()\n" + PARTS
+    program = LOADED + PARTS
     ran = subprocess.run(
         [sys.executable, "-c", program, tmp_path / "out"],
         cwd=tmp_path,
@@ -158,6 +163,19 @@ def test_wrong_props_are_refused_by_field(field: str, value: object, limit: str)
     assert refused.value.title == "LustreInstanceProps"
     assert (error["loc"], error["input"]) == ((field,), value)
     assert limit in error["msg"]
+
+
+def test_a_job_in_a_cluster_that_is_there_already(tmp_path: Path) -> None:
+    example("job.py", tmp_path, first=LOADED)
+    written = json.loads((tmp_path / "stacks/job/cdk.tf.json").read_text("utf-8"))
+    assert {kind: sorted(entries) for kind, entries in written["resource"].items()} == {
+        "helm_release": ["job"],
+        "kubernetes_namespace_v1": ["namespace"],
+        "kubernetes_secret_v1": ["token"],
+        "kubernetes_service_account_v1": ["account"],
+    }
+    assert list(written["variable"]) == ["hub_token"]
+    assert (tmp_path / "stacks/job/chart/Chart.yaml").is_file()
 
 
 def test_a_chart_for_a_stack_of_ones_own(site_and_bucket: Path, tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ class PrivateCluster(Part):
             ),
             lifecycle=TerraformResourceLifecycle(ignore_changes=["node_config"]),
             timeouts=gke.ContainerClusterTimeouts(create="90m", update="120m", delete="90m"),
-            depends_on=list(depends_on),
+            depends_on=list(depends_on) or None,
         )
         """The cdktf resource."""
 
