@@ -4,7 +4,6 @@ import os
 
 import pytest
 
-import groundplan.emit.rehearsal  # noqa: F401  (rehearsals in tests know what groundplan's command knows)
 from groundplan.kernel.settings import PROFILE_VARIABLE
 
 os.environ.pop(PROFILE_VARIABLE, None)

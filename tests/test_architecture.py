@@ -53,6 +53,7 @@ INSIDE_FUNCTIONS = {
 BY_NAME = {
     "groundplan.cli": "a command is imported when it is called, so that `check` does not wait for what `synth` needs",
     "groundplan.site.check": "the one place that collects the rules of profiles",
+    "staged_terraform": "grpcio and msgpack are optional, and who only expands a fact needs neither",
     "groundplan.on_plans.assess": "the one place that collects the rules of plans",
 }
 

@@ -14,10 +14,11 @@ import pytest
 from pydantic import ValidationError
 
 from groundplan.emit.modules import load
+from groundplan.emit.rehearsal import rehearse
 from groundplan.platform.chart_files import write_chart
 from rehearsal.conftest import said
 from sites import ROOT, run
-from staged_terraform.rehearse import Options, rehearse
+from staged_terraform import Options
 
 EXAMPLES = ROOT / "docs" / "examples"
 PROFILE = ROOT / "profiles" / "smoke.yaml"

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from findings import RULES, Finding, Location, Registry, Rule, Severity, Subject, writers
 from findings.printing import print_report
 from groundplan.cli import cli
-from staged_terraform.report import Report
+from staged_terraform import Report
 
 PLAN = Finding(
     "firewall-open",
@@ -140,7 +140,7 @@ def test_check_and_rehearse_go_through_the_guard(tmp_path: Path, monkeypatch: py
     profile.write_text("project: my-project\nzone: us-central1-b\nreservation: r\n", "utf-8")
     monkeypatch.setattr(check, "_render", lambda form, results: f"leaked {token}\n")
     assert CliRunner().invoke(cli, ["check", str(profile), "--format", "json"]).stdout == "leaked ********\n"
-    monkeypatch.setattr("staged_terraform.rehearse.rehearse", lambda *_: Report("plan"))
+    monkeypatch.setattr("groundplan.emit.rehearsal.rehearse", lambda *_: Report("plan"))
     monkeypatch.setattr(rehearse, "_render", lambda form, report, profile: f"leaked {token}\n")
     assert CliRunner().invoke(cli, ["rehearse", str(profile)]).stdout == "leaked ********\n"
 
@@ -148,7 +148,7 @@ def test_check_and_rehearse_go_through_the_guard(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("form", ["json", "github", "sarif"])
 def test_rehearse_writes_for_programs(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = Report("plan", findings=[Finding("rehearsal-plan", Severity.ERROR, "no", "mend", address="gpu: a.b")])
-    monkeypatch.setattr("staged_terraform.rehearse.rehearse", lambda *_: report)
+    monkeypatch.setattr("groundplan.emit.rehearsal.rehearse", lambda *_: report)
     profile = tmp_path / "a.yaml"
     profile.write_text("project: my-project\nzone: us-central1-b\nreservation: r\n", "utf-8")
     shown = CliRunner().invoke(cli, ["rehearse", str(profile), "--format", form])

@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from staged_terraform.answers import first, values_at
-from staged_terraform.wire import UNKNOWN
-from staged_terraform.world import Refused, Thing, World
+from staged_terraform.computed_values import first, values_at
+from staged_terraform.cty_values import UNKNOWN
+from staged_terraform.simulated_cloud import Refused, RemoteObject, SimulatedCloud
 
 #: libyaml's loader where PyYAML has it: ten times faster than the pure one.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -23,7 +23,7 @@ Object = dict[str, Any]
 _NAMESPACE_TYPES = ("kubernetes_namespace_v1", "kubernetes_namespace")
 
 
-def cluster_of(world: World, host: object, provider: str) -> Thing:
+def cluster_of(cloud: SimulatedCloud, host: object, provider: str) -> RemoteObject:
     """The cluster that a provider's configured host reaches. Raises Refused."""
     if not isinstance(host, str) or not host:
         raise Refused(
@@ -32,7 +32,7 @@ def cluster_of(world: World, host: object, provider: str) -> Thing:
             else "Kubernetes cluster unreachable: invalid configuration: no configuration has been provided",
             f"the {provider} provider's host is not known: its cluster is not there yet, or is made by this very stack",
         )
-    cluster = world.cluster_at(host)
+    cluster = cloud.cluster_at(host)
     if cluster is None:
         raise Refused(
             f'Get "{host.rstrip("/")}/api": dial tcp: connect: connection refused',
@@ -41,36 +41,36 @@ def cluster_of(world: World, host: object, provider: str) -> Thing:
     return cluster
 
 
-def check(world: World, thing: Thing) -> None:
+def check(cloud: SimulatedCloud, remote: RemoteObject) -> None:
     """Namespace, kinds and chart of an object that is about to be written. Raises Refused."""
-    namespace = first(thing.state, "metadata.namespace")
-    if thing.type == "helm_release":
-        namespace = thing.state.get("namespace")
-        if thing.state.get("create_namespace") is True:
+    namespace = first(remote.state, "metadata.namespace")
+    if remote.type == "helm_release":
+        namespace = remote.state.get("namespace")
+        if remote.state.get("create_namespace") is True:
             namespace = None
-        _check_chart(world, thing)
-        for manifest in manifests(thing.state):
-            _check_kind(world, thing, manifest)
-    elif thing.type == "kubernetes_manifest":
-        body = thing.state.get("manifest")
+        _check_chart(cloud, remote)
+        for manifest in manifests(remote.state):
+            _check_kind(cloud, remote, manifest)
+    elif remote.type == "kubernetes_manifest":
+        body = remote.state.get("manifest")
         manifest = body[1] if isinstance(body, list) and len(body) == 2 else {}
         if isinstance(manifest, dict):
-            _check_kind(world, thing, manifest)
+            _check_kind(cloud, remote, manifest)
             namespace = (manifest.get("metadata") or {}).get("namespace")
-    if isinstance(namespace, str) and not has_namespace(world, thing.cluster, namespace):
+    if isinstance(namespace, str) and not has_namespace(cloud, remote.cluster, namespace):
         raise Refused(
-            f'namespaces "{namespace}" not found', f"{thing.type} needs the namespace {namespace} to be made before it"
+            f'namespaces "{namespace}" not found', f"{remote.type} needs the namespace {namespace} to be made before it"
         )
 
 
-def has_namespace(world: World, cluster: str, namespace: str) -> bool:
-    if namespace in world.facts.namespaces:
+def has_namespace(cloud: SimulatedCloud, cluster: str, namespace: str) -> bool:
+    if namespace in cloud.facts.namespaces:
         return True
-    if any(world.find(each, namespace, cluster) for each in _NAMESPACE_TYPES):
+    if any(cloud.find(each, namespace, cluster) for each in _NAMESPACE_TYPES):
         return True
     return any(
         each.state.get("create_namespace") is True and each.state.get("namespace") == namespace
-        for each in world.of_type("helm_release", cluster)
+        for each in cloud.of_type("helm_release", cluster)
     )
 
 
@@ -99,18 +99,18 @@ def _objects(value: Any) -> Iterator[Object]:
             yield from _objects(each)
 
 
-def _check_kind(world: World, thing: Thing, manifest: Object) -> None:
+def _check_kind(cloud: SimulatedCloud, remote: RemoteObject, manifest: Object) -> None:
     version, kind = str(manifest.get("apiVersion", "")), str(manifest.get("kind", ""))
     group = version.partition("/")[0] if "/" in version else ""
-    rule = next((each for each in world.facts.custom_kinds if each["group"] == group), None)
+    rule = next((each for each in cloud.facts.custom_kinds if each["group"] == group), None)
     if rule is None or (rule.get("kinds") and kind not in rule["kinds"]):
-        _check_parameters(world, manifest)
+        _check_parameters(cloud, manifest)
         return
-    cluster = next((each for each in world.of_type("google_container_cluster") if each.id == thing.cluster), None)
+    cluster = next((each for each in cloud.of_type("google_container_cluster") if each.id == remote.cluster), None)
     by_cluster = bool(rule.get("cluster")) and cluster is not None and True in values_at(cluster.state, rule["cluster"])
     by_chart = bool(rule.get("chart")) and any(
         rule["chart"] in str(each.state.get("chart", "")).rstrip("/").rpartition("/")[2]
-        for each in world.of_type("helm_release", thing.cluster)
+        for each in cloud.of_type("helm_release", remote.cluster)
     )
     if not by_cluster and not by_chart:
         brings = [f"the chart {rule['chart']}"] if rule.get("chart") else []
@@ -120,29 +120,29 @@ def _check_kind(world: World, thing: Thing, manifest: Object) -> None:
             f'"{version}": ensure CRDs are installed first',
             f"{kind} comes with {' or '.join(brings)}, which must be there first",
         )
-    _check_parameters(world, manifest)
+    _check_parameters(cloud, manifest)
 
 
-def _check_parameters(world: World, manifest: Object) -> None:
+def _check_parameters(cloud: SimulatedCloud, manifest: Object) -> None:
     """A GKENetworkParamSet names a VPC and a subnetwork of it, by name."""
     if manifest.get("kind") != "GKENetworkParamSet":
         return
     spec = manifest.get("spec") or {}
     for key, type_name in (("vpc", "google_compute_network"), ("vpcSubnet", "google_compute_subnetwork")):
         name = spec.get(key)
-        if isinstance(name, str) and not world.exists(type_name, name):
+        if isinstance(name, str) and not cloud.exists(type_name, name):
             raise Refused(
                 f"GKENetworkParamSet {(manifest.get('metadata') or {}).get('name')}: {key} {name} was not found",
                 f"it names a {type_name} that is not there",
             )
 
 
-def _check_chart(world: World, thing: Thing) -> None:
-    chart = str(thing.state.get("chart") or "")
-    if thing.state.get("repository") or "://" in chart or world.folder is None:
+def _check_chart(cloud: SimulatedCloud, remote: RemoteObject) -> None:
+    chart = str(remote.state.get("chart") or "")
+    if remote.state.get("repository") or "://" in chart or cloud.folder is None:
         return
-    if not (world.folder / chart / "Chart.yaml").is_file() and not (
-        chart.endswith(".tgz") and (world.folder / chart).is_file()
+    if not (cloud.folder / chart / "Chart.yaml").is_file() and not (
+        chart.endswith(".tgz") and (cloud.folder / chart).is_file()
     ):
         raise Refused(
             f'could not locate chart: path "{chart}" not found',

@@ -1,25 +1,26 @@
-"""Data sources, answered from the world: what a stack learns about the stacks before it."""
+"""Data sources, answered from the cloud: what a stack learns about the stacks before it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from staged_terraform.answers import computed, first, known, made_up, number
-from staged_terraform.facts import TypeFacts, facts
-from staged_terraform.shapes import Attribute, Block, attribute_type, block_type
-from staged_terraform.wire import UNKNOWN, Value
-from staged_terraform.world import Refused, World, lookup, plain
+from staged_terraform.computed_values import computed, first, known, made_up, number
+from staged_terraform.cty_values import UNKNOWN, Value
+from staged_terraform.facts import TypeFacts
+from staged_terraform.schema_types import Attribute, Block, attribute_type, block_type
+from staged_terraform.simulated_cloud import Refused, SimulatedCloud, lookup, plain
 
 Object = dict[str, Any]
 
 
 def read_data_source(
-    world: World, name: str, block: Block, config: Object, surroundings: Object, cluster: str
+    cloud: SimulatedCloud, name: str, block: Block, config: Object, surroundings: Object, cluster: str
 ) -> Object:
     """The state of a data source. Raises Refused when what it looks for is not there."""
+    facts = cloud.facts.of(name, block)
     if name == "google_client_config":
         return {
-            **_answered(block, config, {}, name),
+            **_answered(block, config, {}, facts),
             **surroundings,
             "id": "simulated",
             "access_token": "simulated-access-token",
@@ -27,46 +28,45 @@ def read_data_source(
         } | _only(block, {"zone": surroundings.get("zone"), "region": surroundings.get("region")})
     if name == "google_project":
         project = config.get("project_id") or surroundings["project"]
-        facts = {
+        answer = {
             "project_id": project,
             "number": str(number("project", project)),
             "id": f"projects/{project}",
             "name": project,
         }
-        return _answered(block, config, facts, name)
-    found = lookup(world, name, config)
+        return _answered(block, config, answer, facts)
+    found = lookup(cloud, name, config)
     if found is None and cluster:
         meta = first(config, "metadata.name")
-        match = world.find(name, str(meta), cluster) if meta else None
+        match = cloud.find(name, str(meta), cluster) if meta else None
         found = match.state if match else None
     if found is None:
-        _require_outside(world, name, config, surroundings)
+        _require_outside(cloud, name, config, surroundings)
         found = {}
-    return _answered(block, config, {**surroundings, **found}, name)
+    return _answered(block, config, {**surroundings, **found}, facts)
 
 
-def _require_outside(world: World, name: str, config: Object, surroundings: Object) -> None:
-    """What no stack of the site makes is taken to exist, and noted; what one makes, or a fault hides, is not there."""
+def _require_outside(cloud: SimulatedCloud, name: str, config: Object, surroundings: Object) -> None:
+    """What no stack makes is taken to exist, and noted; what one makes, or a fault hides, is not there."""
     wanted = next(
         (str(config[k]) for k in ("name", "instance_id", "secret_id", "account_id", "self_link") if config.get(k)), None
     )
-    if wanted is None or world.lenient:
+    if wanted is None or cloud.lenient:
         return
     base = plain(wanted).rpartition("/")[2]
-    hidden = (name, base) in world.absent or (name, "*") in world.absent
-    if hidden or (name, base) in world.made_by_site:
+    hidden = (name, base) in cloud.absent or (name, "*") in cloud.absent
+    if hidden or (name, base) in cloud.made_by_stacks:
         where = config.get("location") or config.get("zone") or config.get("region") or "global"
         raise Refused(
             f"Error 404: {name} {wanted} ({where}, project {surroundings['project']}) was not found, notFound",
             f'data "{name}" looks for something that is not there yet: does its stack come later?',
         )
-    if (name, base) not in world.outside:
-        world.assumptions.add(f"{name} {plain(wanted)} exists")
+    if (name, base) not in cloud.outside:
+        cloud.assumptions.add(f"{name} {plain(wanted)} exists")
 
 
-def _answered(block: Block, config: Object, found: Object, name: str) -> Object:
+def _answered(block: Block, config: Object, found: Object, facts: TypeFacts) -> Object:
     """The configuration, completed with what was found, and made-up values for the rest."""
-    facts = world_facts(name, block)
     state: Object = {}
     for key, attribute in block.attributes.items():
         given = config.get(key)
@@ -82,7 +82,7 @@ def _answered(block: Block, config: Object, found: Object, name: str) -> Object:
                     for each, old in zip(given, inner + [None] * len(given), strict=False)
                 ]
             elif isinstance(given, list):
-                state[key] = [_answered(nested.block, each, {}, name) for each in given]
+                state[key] = [_answered(nested.block, each, {}, facts) for each in given]
         else:
             state[key] = inner if isinstance(inner, list) and _fits(nested.block, inner) else []
     return state
@@ -135,8 +135,3 @@ def _fits(block: Block, elements: list[Value]) -> bool:
 
 def _only(block: Block, values: Object) -> Object:
     return {key: value for key, value in values.items() if key in block.attributes}
-
-
-def world_facts(name: str, block: Block) -> TypeFacts:
-    """The facts of the resource that a data source reads, for its identifier."""
-    return facts().of(name, block)

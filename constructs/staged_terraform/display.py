@@ -64,7 +64,7 @@ def text(report: Report) -> str:
         lines += ["", "Left after the destroy, as the configuration says:"]
         lines += [f"  {each}" for each in report.remaining]
     if report.assumed:
-        lines += ["", "Assumed to exist outside the site:"]
+        lines += ["", "Assumed to exist outside the stacks:"]
         lines += [f"  {each}" for each in report.assumed]
     lines += ["", "Not checked:"]
     lines += [f"  - {each}" for each in report.not_checked]

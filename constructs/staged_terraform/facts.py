@@ -1,26 +1,24 @@
 """What is known of a type beyond its schema: force-new, defaults, identifiers, references, latencies.
 
-The facts are catalog data (``catalog/provider_facts.yaml``). For a type without an entry they are guessed from its
+The facts are data that the caller hands over. For a type without an entry they are guessed from its
 schema, which is right often enough to plan something sensible, and said: see :attr:`TypeFacts.guessed`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
-from staged_terraform.knowledge import used
-from staged_terraform.shapes import Block
+from staged_terraform.schema_types import Block
 
 _GROUP = re.compile(r"([\w.]*)\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class TypeFacts:
-    """The facts of one type; the catalog file says what each means. Paths are dotted, without positions."""
+    """The facts of one type; docs/rehearsal.md says what each means. Paths are dotted, without positions."""
 
     name: str
     version: int = 0
@@ -49,13 +47,28 @@ class TypeFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The whole catalog file."""
+    """What is known of all types, and of what is there without being made.
 
-    types: dict[str, dict[str, Any]]
-    assumed: frozenset[str]
-    always_enabled: frozenset[str]
-    custom_kinds: tuple[dict[str, Any], ...]
-    namespaces: frozenset[str]
+    `assumed` are types that stacks use and never make, `always_enabled` services that answer in any project,
+    `custom_kinds` Kubernetes kinds with what brings them, `namespaces` those of every cluster.
+    """
+
+    types: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    assumed: frozenset[str] = frozenset()
+    always_enabled: frozenset[str] = frozenset()
+    custom_kinds: tuple[dict[str, Any], ...] = ()
+    namespaces: frozenset[str] = frozenset({"default", "kube-system"})
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Facts:
+        """Facts as a YAML file has them, lists of words as texts. Raises KeyError when a section is missing."""
+        return cls(
+            types=data["types"],
+            assumed=expand(data["assumed"]),
+            always_enabled=expand(data["always_enabled"]),
+            custom_kinds=tuple(data["custom_kinds"]),
+            namespaces=expand(data["namespaces"]),
+        )
 
     def of(self, name: str, block: Block) -> TypeFacts:
         """The facts of a type; `block` is its schema, from which anything missing is guessed."""
@@ -110,23 +123,6 @@ def expand(text: str) -> frozenset[str]:
     """``"a b.{c d}"`` -> ``{"a", "b.c", "b.d"}``."""
     plain = _GROUP.sub(lambda m: " ".join(m[1] + each for each in m[2].split()), " ".join(text.split()))
     return frozenset(plain.split())
-
-
-def facts() -> Facts:
-    """The facts that are plugged in, read once."""
-    return _read(used().facts)
-
-
-@lru_cache(maxsize=4)
-def _read(source: Callable[[], dict[str, Any]]) -> Facts:
-    data = source()
-    return Facts(
-        types=data["types"],
-        assumed=expand(data["assumed"]),
-        always_enabled=expand(data["always_enabled"]),
-        custom_kinds=tuple(data["custom_kinds"]),
-        namespaces=expand(data["namespaces"]),
-    )
 
 
 def paths_of(block: Block, prefix: str = "") -> set[str]:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from staged_terraform.facts import TypeFacts
+from staged_terraform.simulated_cloud import Action, Refused, SimulatedCloud
 from staged_terraform.terraform import stop
-from staged_terraform.world import Action, Refused, World
 
 Object = dict[str, Any]
 
@@ -224,17 +224,17 @@ def _altered(value: Any, note: str) -> Any:
     return f"{value} ({note})"
 
 
-def drift(world: World, type_pattern: str) -> dict[str, str]:
-    """Change one in-place argument of the first matching thing behind Terraform's back; its type and id, if any fits.
+def drift(cloud: SimulatedCloud, type_pattern: str) -> dict[str, str]:
+    """Change one in-place argument of the first matching object behind Terraform's back; its type and id, if any fits.
 
-    With ``each``, of the first thing of every type.
+    With ``each``, of the first object of every type.
     """
     hit: dict[str, str] = {}
-    for (name, _), thing in sorted(world.things.items(), key=lambda pair: pair[0]):
+    for (name, _), remote in sorted(cloud.objects.items(), key=lambda pair: pair[0]):
         wanted = name not in hit if type_pattern == EACH else not hit and name.startswith(type_pattern)
-        if wanted and (path := _in_place(thing.facts, thing.state)):
-            thing.state[path] = _altered(thing.state[path], "changed by hand")
-            hit[name] = thing.id
+        if wanted and (path := _in_place(remote.facts, remote.state)):
+            remote.state[path] = _altered(remote.state[path], "changed by hand")
+            hit[name] = remote.id
     return hit
 
 

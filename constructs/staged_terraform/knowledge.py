@@ -1,17 +1,12 @@
-"""What a rehearsal is told of the outside: facts of provider types, and the order of stacks.
-
-A program that knows more than the schemas plugs it in once: ``use(Knowledge(facts=..., kind_of=..., rank=...))``.
-"""
+"""What a rehearsal is told of the outside: facts of provider types, the order of stacks, and where to keep schemas."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
 
-
-def _no_facts() -> dict[str, Any]:
-    return {"types": {}, "assumed": "", "always_enabled": "", "custom_kinds": [], "namespaces": "default kube-system"}
+from staged_terraform.facts import Facts
 
 
 def _no_kind(stack: str) -> str | None:
@@ -24,22 +19,17 @@ def _by_name(stack: str) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """`facts` are data as `staged_terraform.facts` describes; `kind_of` says what a stack is, `rank` sorts them."""
+    """What a program knows beyond the schemas.
 
-    facts: Callable[[], dict[str, Any]] = _no_facts
+    `kind_of` says what a stack of a name is (None: its name), `rank` sorts names into the order of application.
+    `cache` is the folder for recovered schemas; None is this package's own.
+    """
+
+    facts: Facts = field(default_factory=Facts)
     kind_of: Callable[[str], str | None] = _no_kind
     rank: Callable[[str], tuple[int, str]] = _by_name
+    cache: Path | None = None
 
 
-_used = Knowledge()
-
-
-def use(knowledge: Knowledge) -> None:
-    """Rehearse with this knowledge from now on."""
-    global _used
-    _used = knowledge
-
-
-def used() -> Knowledge:
-    """What is known."""
-    return _used
+#: Facts are guessed from schemas, and stacks go by name.
+NOTHING_KNOWN = Knowledge()

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
+from staged_terraform.cty_values import UNKNOWN, Value, is_known
 from staged_terraform.facts import TypeFacts
-from staged_terraform.shapes import Attribute, Block, CtyType, attribute_type, block_type
-from staged_terraform.wire import UNKNOWN, Value, is_known
+from staged_terraform.schema_types import Attribute, Block, CtyType, attribute_type, block_type
 
 Path = tuple[str | int, ...]
 Object = dict[str, Any]

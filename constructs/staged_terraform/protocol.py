@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from staged_terraform.shapes import Attribute, Block
-from staged_terraform.wire import Value, decode, encode
+from staged_terraform.cty_values import Value, decode, encode
+from staged_terraform.schema_types import Attribute, Block
 
 Field = tuple[int, "int | bytes | str | bool"]
 Message = dict[int, list[bytes | int]]

@@ -1,4 +1,4 @@
-"""One simulated provider: the answers to Terraform's calls, between the wire and the world.
+"""One simulated provider: the answers to Terraform's calls, between the wire and the cloud.
 
 The protocol never tells a provider the address of a resource, so everything here goes by type and identifier.
 """
@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from staged_terraform import cluster_api, fabric, planning
+from staged_terraform import cluster_api, planning, roce_network
 from staged_terraform import protocol as wire_format
-from staged_terraform.answers import computed, known, render
+from staged_terraform.computed_values import computed, known, render
+from staged_terraform.conformance import check_choices, conform, mark_sensitive
+from staged_terraform.cty_values import UNKNOWN, Value
 from staged_terraform.data_sources import read_data_source
 from staged_terraform.facts import TypeFacts
-from staged_terraform.fitting import check_choices, conform, mark_sensitive
 from staged_terraform.protocol import Diagnostic, Field, Message, message
+from staged_terraform.schema_types import Attribute, Block, CtyType, block_type
 from staged_terraform.schemas import TypeKey
-from staged_terraform.shapes import Attribute, Block, CtyType, block_type
-from staged_terraform.wire import UNKNOWN, Value
-from staged_terraform.world import Refused, Thing, World
+from staged_terraform.simulated_cloud import Refused, RemoteObject, SimulatedCloud
 
 Object = dict[str, Any]
 Handler = Callable[[Message], bytes]
@@ -30,8 +30,8 @@ Handler = Callable[[Message], bytes]
 class SimulatedProvider:
     """Serves the given types of one provider. `legacy` is the type-system flag, which google and kubernetes set."""
 
-    def __init__(self, name: str, schemas: dict[TypeKey, Block], world: World, legacy: bool) -> None:
-        self.name, self.world, self.legacy = name, world, legacy
+    def __init__(self, name: str, schemas: dict[TypeKey, Block], cloud: SimulatedCloud, legacy: bool) -> None:
+        self.name, self.cloud, self.legacy = name, cloud, legacy
         self.config: Object = {}
         #: Types to offer to Terraform; None offers all. Terraform spends most of a short run decoding schemas.
         self.in_use: set[TypeKey] | None = None
@@ -39,7 +39,7 @@ class SimulatedProvider:
         self.provider_block = schemas.get(("provider", name), Block())
         self.resources = {key: block for (kind, key), block in schemas.items() if kind == "resource"}
         self.data_sources = {key: block for (kind, key), block in schemas.items() if kind == "data"}
-        self.facts = {key: world.facts.of(key, block) for key, block in self.resources.items()}
+        self.facts = {key: cloud.facts.of(key, block) for key, block in self.resources.items()}
         for key, block in self.resources.items():
             for path in self.facts[key].sensitive:
                 mark_sensitive(block, path.split("."))
@@ -103,8 +103,8 @@ class SimulatedProvider:
         current = wire_format.dynamic(request, 2)
         private = wire_format.raw(request, 3)
         with _diagnosed(2) as answer:
-            thing = self.thing(name, current)
-            stored = self.world.read(name, thing.id, thing.cluster)
+            remote = self.remote(name, current)
+            stored = self.cloud.read(name, remote.id, remote.cluster)
             answer.fields = [(1, wire_format.dynamic_value(stored)), (3, private)]
         return answer.encoded()
 
@@ -112,9 +112,9 @@ class SimulatedProvider:
         name, identity = wire_format.text(request, 1), wire_format.text(request, 2)
         with _diagnosed(2) as answer:
             cluster = "" if self.name == "google" else self.cluster()
-            stored = self.world.read(name, identity, cluster)
-            if stored is None and (found := self.world.find(name, identity, cluster)):
-                stored = self.world.read(name, found.id, cluster)
+            stored = self.cloud.read(name, identity, cluster)
+            if stored is None and (found := self.cloud.find(name, identity, cluster)):
+                stored = self.cloud.read(name, found.id, cluster)
             if stored is None:
                 raise Refused(f"Cannot import non-existent remote object {name} {identity}")
             answer.fields = [(1, message((1, name), (2, wire_format.dynamic_value(stored))))]
@@ -130,8 +130,8 @@ class SimulatedProvider:
             if proposed is None:
                 answer.fields = [(1, wire_format.dynamic_value(None)), (3, private)]
                 return answer.encoded()
-            if name == "kubernetes_manifest" and not self.world.lenient:
-                cluster_api.cluster_of(self.world, self.config.get("host"), self.name)
+            if name == "kubernetes_manifest" and not self.cloud.lenient:
+                cluster_api.cluster_of(self.cloud, self.config.get("host"), self.name)
             made = planning.plan(
                 self.resources[name], self.facts[name], prior, config, self.predictor(name), self.legacy
             )
@@ -147,14 +147,14 @@ class SimulatedProvider:
             # What Terraform keeps if we refuse: what was there before.
             answer.fields = [(1, wire_format.dynamic_value(prior))]
             if planned is None:
-                self.world.delete(self.thing(name, prior))
+                self.cloud.delete(self.remote(name, prior))
                 answer.fields = [(1, wire_format.dynamic_value(None))]
                 return answer.encoded()
             state = self.settled(name, planned, config)
-            thing = self.thing(name, state)
+            remote = self.remote(name, state)
             try:
-                act = self.world.create if prior is None else self.world.update
-                stored = act(thing, self.check)
+                act = self.cloud.create if prior is None else self.cloud.update
+                stored = act(remote, self.check)
             except Refused as problem:
                 if problem.created is not None:
                     answer.fields = [(1, wire_format.dynamic_value(problem.created)), (4, self.legacy)]
@@ -167,7 +167,7 @@ class SimulatedProvider:
         block, facts = self.resources[name], self.facts[name]
         top = {**self.surroundings(), **known({k: v for k, v in planned.items() if v is not None})}
         # What is made again gets another address.
-        top["generation"] = sum(each.action == "delete" and each.type == name for each in self.world.events)
+        top["generation"] = sum(each.action == "delete" and each.type == name for each in self.cloud.events)
 
         def answer(path: str, cty: CtyType, element: Object) -> Value:
             if path == "object" and name == "kubernetes_manifest":
@@ -195,9 +195,9 @@ class SimulatedProvider:
         config = wire_format.dynamic(request, 2)
         with _diagnosed(2) as answer:
             cluster = ""
-            if self.name != "google" and not self.world.lenient:
+            if self.name != "google" and not self.cloud.lenient:
                 cluster = self.cluster()
-            state = read_data_source(self.world, name, self.data_sources[name], config, self.surroundings(), cluster)
+            state = read_data_source(self.cloud, name, self.data_sources[name], config, self.surroundings(), cluster)
             answer.fields = [(1, wire_format.dynamic_value(state))]
         return answer.encoded()
 
@@ -239,26 +239,26 @@ class SimulatedProvider:
         if self.name == "helm":
             inner = self.config.get("kubernetes")
             host = inner.get("host") if isinstance(inner, dict) else inner
-        return cluster_api.cluster_of(self.world, host, self.name).id
+        return cluster_api.cluster_of(self.cloud, host, self.name).id
 
-    def thing(self, name: str, state: Object) -> Thing:
+    def remote(self, name: str, state: Object) -> RemoteObject:
         facts: TypeFacts = self.facts[name]
         project = state.get("project") or self.surroundings()["project"]
-        cluster = "" if self.name == "google" or self.world.lenient else self.cluster()
+        cluster = "" if self.name == "google" or self.cloud.lenient else self.cluster()
         if name == "kubernetes_manifest":
             # It has no id of its own: its manifest names it.
             body = state.get("manifest")
             inner = body[1] if isinstance(body, list) and len(body) == 2 and isinstance(body[1], dict) else {}
             meta = inner.get("metadata") or {}
             identity = f"{inner.get('kind')}/{meta.get('namespace')}/{meta.get('name')}"
-            return Thing(name, state, facts, project, cluster, identity)
-        return Thing(name, state, facts, project, cluster)
+            return RemoteObject(name, state, facts, project, cluster, identity)
+        return RemoteObject(name, state, facts, project, cluster)
 
-    def check(self, thing: Thing) -> None:
+    def check(self, remote: RemoteObject) -> None:
         if self.name == "google":
-            fabric.check(self.world, thing)
+            roce_network.check(self.cloud, remote)
         else:
-            cluster_api.check(self.world, thing)
+            cluster_api.check(self.cloud, remote)
 
 
 class _Answer:
@@ -282,7 +282,7 @@ def _diagnosed(number: int) -> Iterator[_Answer]:
     except Refused as problem:
         answer.found.append(Diagnostic(problem.summary, problem.detail))
     except Exception:  # a handler that dies would look to Terraform like a crashed provider, without a word why
-        answer.found.append(Diagnostic("groundplan's simulated provider failed (a bug)", traceback.format_exc()))
+        answer.found.append(Diagnostic("the simulated provider failed (a bug)", traceback.format_exc()))
 
 
 def _set(members: Object) -> Object:

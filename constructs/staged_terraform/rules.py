@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from findings import RULES, Problem, Rule, Severity, Subject, rule
-from staged_terraform.site import Stack, other_versions
+from staged_terraform.stacks import Stack, other_versions
 
 if TYPE_CHECKING:
     from staged_terraform.terraform import Result
@@ -58,7 +58,7 @@ def idle_faults(faults: Sequence[str]) -> Iterator[Problem]:
     Mend: name a type that the site makes (`--fault KIND:TYPE`), or leave the fault out.
     """
     for text in faults:
-        yield Problem((), "it hit nothing: the site makes nothing of its type", "", address=f"--fault {text}")
+        yield Problem((), "it hit nothing: the stacks make nothing of its type", "", address=f"--fault {text}")
 
 
 @rule("rehearsal-perpetual-diff", subject=Subject.REHEARSAL)

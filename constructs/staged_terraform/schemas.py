@@ -21,8 +21,8 @@ from importlib import metadata
 from pathlib import Path
 
 from findings import UnavailableError
-from staged_terraform.recover import Source
-from staged_terraform.shapes import Block, from_json, to_json
+from staged_terraform.schema_types import Block, from_json, to_json
+from staged_terraform.typescript import Source
 
 #: Raise it when what is recovered changes: older cache files are then left alone.
 CACHE_FORMAT = 1
@@ -68,26 +68,26 @@ def wheel(provider: str) -> Wheel:
     try:
         version = metadata.version(f"cdktf-cdktf-provider-{provider}")
     except metadata.PackageNotFoundError:
-        raise WheelMissing(f"cdktf-cdktf-provider-{provider} is not installed: pip install groundplan") from None
+        raise WheelMissing(f"cdktf-cdktf-provider-{provider} is not installed: pip install it") from None
     return Wheel(provider, version, _PROVIDER_VERSIONS.get((provider, version), ""))
 
 
 def cache_folder() -> Path:
-    """Where recovered schemas are kept: $GROUNDPLAN_CACHE, else the user's cache folder."""
-    if chosen := os.environ.get("GROUNDPLAN_CACHE"):
+    """Where recovered schemas are kept unless told: $STAGED_TERRAFORM_CACHE, else in the user's cache folder."""
+    if chosen := os.environ.get("STAGED_TERRAFORM_CACHE"):
         return Path(chosen)
     home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "groundplan"
+    return (Path(home) if home else Path.home() / ".cache") / "staged-terraform"
 
 
-def load(keys: Iterable[TypeKey]) -> dict[TypeKey, Block]:
+def load(keys: Iterable[TypeKey], cache: Path | None = None) -> dict[TypeKey, Block]:
     """The schemas of these types, from the cache or the wheels; a type that no provider has is left out."""
     wanted = sorted(set(keys))
     found: dict[TypeKey, Block] = {}
     for provider in PROVIDERS:
         mine = [key for key in wanted if provider_of(key[1]) == provider]
         if mine:
-            found.update(_load(wheel(provider), mine))
+            found.update(_load(wheel(provider), mine, cache or cache_folder()))
     return found
 
 
@@ -107,8 +107,8 @@ def every_type(provider: str) -> list[TypeKey]:
     return sorted(keys)
 
 
-def _load(source: Wheel, keys: list[TypeKey]) -> dict[TypeKey, Block]:
-    folder = cache_folder() / "schemas" / f"{source.provider}-{source.version}-f{CACHE_FORMAT}"
+def _load(source: Wheel, keys: list[TypeKey], cache: Path) -> dict[TypeKey, Block]:
+    folder = cache / "schemas" / f"{source.provider}-{source.version}-f{CACHE_FORMAT}"
     found: dict[TypeKey, Block] = {}
     missing: list[TypeKey] = []
     for key in keys:

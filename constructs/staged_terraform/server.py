@@ -21,7 +21,7 @@ import grpc
 from staged_terraform import schemas
 from staged_terraform.protocol import parse
 from staged_terraform.provider import Handler, SimulatedProvider
-from staged_terraform.world import World
+from staged_terraform.simulated_cloud import SimulatedCloud
 
 _SERVICE = "/tfplugin6.Provider/"
 #: Terraform walks its graph ten wide.
@@ -29,16 +29,20 @@ _WORKERS = 12
 
 
 class Server:
-    """The providers of one rehearsal; a context manager. `legacy` False serves all of them with strict type checks."""
+    """The providers of one rehearsal; a context manager. `legacy` False serves all of them with strict type checks.
 
-    def __init__(self, keys: Iterable[schemas.TypeKey], world: World, legacy: bool = True) -> None:
+    `cache` is the folder of recovered schemas, None the package's own."""
+
+    def __init__(
+        self, keys: Iterable[schemas.TypeKey], cloud: SimulatedCloud, legacy: bool = True, cache: Path | None = None
+    ) -> None:
         wanted = {*keys, *(("provider", name) for name in schemas.PROVIDERS)}
-        loaded = schemas.load(wanted)
-        self.world = world
+        loaded = schemas.load(wanted, cache)
+        self.cloud = cloud
         self.providers = {}
         for name in schemas.PROVIDERS:
             mine = {key: block for key, block in loaded.items() if schemas.provider_of(key[1]) == name}
-            self.providers[name] = SimulatedProvider(name, mine, world, legacy and not schemas.wheel(name).framework)
+            self.providers[name] = SimulatedProvider(name, mine, cloud, legacy and not schemas.wheel(name).framework)
         self._servers: list[Any] = []
         self._folder: Path | None = None
 

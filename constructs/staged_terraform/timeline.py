@@ -1,6 +1,6 @@
 """The critical path of an apply: the longest chain of creations, with assumed latencies.
 
-Terraform's state names what each resource waited for. Latencies are the catalog's assumptions; the chain assumes that
+Terraform's state names what each resource waited for. Latencies are the type facts' assumptions; the chain assumes that
 nothing waits for a free slot (Terraform makes ten things at a time) and that stacks are applied one after another.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 ASSUMPTIONS = (
-    "latencies are the catalog's round assumptions, not measurements",
+    "latencies are round assumptions, not measurements",
     "no waiting for capacity, quota, or one of Terraform's ten slots",
     "stacks are applied one after another, without pauses between them",
 )

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from groundplan.emit.rehearsal import rehearse
 from rehearsal import standin
-from staged_terraform.rehearse import Options, rehearse
-from staged_terraform.report import Report
+from staged_terraform import Options, Report
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -20,6 +20,7 @@ def schema_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("cache")
         patch.setenv("GROUNDPLAN_CACHE", str(folder))
+        patch.setenv("STAGED_TERRAFORM_CACHE", str(folder))
         yield folder
 
 

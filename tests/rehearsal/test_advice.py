@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from groundplan.emit.app import synthesize
+from groundplan.emit.rehearsal import rehearse
 from rehearsal.conftest import said
 from sites import documentation, documented_profiles
-from staged_terraform.rehearse import Options, rehearse
+from staged_terraform import Options
 
 SMALL = "project: my-project\nzone: us-central1-b\nreservation: my-reservation\n"
 

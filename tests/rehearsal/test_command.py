@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from groundplan.commands.rehearse import rehearse
 from rehearsal import standin
-from staged_terraform import extra
+from staged_terraform import optional_packages
 
 
 def test_text_says_simulated_and_what_was_not_checked(terraform: None, tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_without_terraform_one_line_and_exit_2(tmp_path: Path, monkeypatch: pyte
 
 
 def test_without_the_extra_one_line_and_exit_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extra, "find_spec", lambda name: None)
+    monkeypatch.setattr(optional_packages, "find_spec", lambda name: None)
     result = CliRunner().invoke(rehearse, [str(tmp_path)])
     assert result.exit_code == 2
     assert result.output.strip() == (

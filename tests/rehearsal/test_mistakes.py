@@ -180,10 +180,10 @@ def test_a_claimed_volume_cannot_be_replaced_alone(run: Run) -> None:
 
 def test_deletion_protection_is_refused_in_the_providers_manner(terraform: None) -> None:
     from staged_terraform.facts import TypeFacts
-    from staged_terraform.world import Refused, Thing, World
+    from staged_terraform.simulated_cloud import Refused, RemoteObject, SimulatedCloud
 
-    world = World(check_api=False)
-    cluster = Thing("google_container_cluster", {"id": "c", "deletion_protection": True}, TypeFacts("x"), "p")
-    world.create(cluster, lambda _: None)
+    cloud = SimulatedCloud(check_api=False)
+    cluster = RemoteObject("google_container_cluster", {"id": "c", "deletion_protection": True}, TypeFacts("x"), "p")
+    cloud.create(cluster, lambda _: None)
     with pytest.raises(Refused, match="deletion_protection is set to true"):
-        world.delete(cluster)
+        cloud.delete(cluster)

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from staged_terraform.facts import TypeFacts, expand, facts, paths_of
+from groundplan.emit.rehearsal import provider_facts
+from staged_terraform.cty_values import UNKNOWN
+from staged_terraform.facts import TypeFacts, expand, paths_of
 from staged_terraform.planning import fill, plan
+from staged_terraform.schema_types import Attribute, Block, NestedBlock
 from staged_terraform.schemas import load
-from staged_terraform.shapes import Attribute, Block, NestedBlock
-from staged_terraform.wire import UNKNOWN
 
 OPTIONAL = Attribute("string", optional=True)
 BOTH = Attribute("string", optional=True, computed=True)
@@ -133,7 +134,7 @@ def test_paths_expand() -> None:
 
 
 def test_every_fact_names_an_argument_that_its_type_has() -> None:
-    catalog = facts()
+    catalog = provider_facts()
     names = [name for name in catalog.types if not name.endswith("*")]
     loaded = load(("resource", name) for name in names)
     for name in names:

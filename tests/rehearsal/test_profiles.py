@@ -14,12 +14,13 @@ import pytest
 import yaml
 
 from groundplan.emit.app import synthesize
+from groundplan.emit.rehearsal import knowledge, rehearse
 from rehearsal.conftest import said
-from staged_terraform.facts import facts, without_fact
-from staged_terraform.rehearse import Options, rehearse
+from staged_terraform import Options
+from staged_terraform.facts import without_fact
 from staged_terraform.report import Report
 from staged_terraform.schemas import load
-from staged_terraform.site import read_stacks
+from staged_terraform.stacks import read_stacks
 from staged_terraform.terraform import resources
 
 ROOT = Path(__file__).parents[2]
@@ -47,10 +48,10 @@ def test_a_shipped_profile_passes_and_is_what_its_inventory_says(terraform: None
 
 def test_no_emitted_argument_is_without_a_fact(output: tuple[str, Path]) -> None:
     missing: dict[str, list[str]] = {}
-    for stack in read_stacks(output[1]):
+    for stack in read_stacks(output[1], knowledge()):
         for kind, _, body in resources(stack.configuration):
             block = load([("resource", kind)]).get(("resource", kind))
-            if block is not None and (found := without_fact(facts().of(kind, block), block, body)):
+            if block is not None and (found := without_fact(knowledge().facts.of(kind, block), block, body)):
                 missing[kind] = found
     assert missing == {}
 

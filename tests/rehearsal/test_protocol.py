@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from staged_terraform import protocol
-from staged_terraform.wire import UNKNOWN, decode, encode, is_known
+from staged_terraform.cty_values import UNKNOWN, decode, encode, is_known
 
 
 def test_fields_are_encoded_as_protobuf_3() -> None:

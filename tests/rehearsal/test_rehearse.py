@@ -6,9 +6,10 @@ import json
 import os
 from pathlib import Path
 
+from groundplan.emit.rehearsal import rehearse
 from rehearsal import standin
 from rehearsal.conftest import Run, said
-from staged_terraform.rehearse import Options, rehearse
+from staged_terraform import Options
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:

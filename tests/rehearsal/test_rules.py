@@ -11,7 +11,7 @@ import yaml
 from findings import RULES, Finding, Severity, Subject
 from rehearsal.rule_cases import REHEARSAL_CASES
 from staged_terraform.rules import rule_of
-from staged_terraform.site import Stack
+from staged_terraform.stacks import Stack
 from staged_terraform.terraform import Message, Result
 
 

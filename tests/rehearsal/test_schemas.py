@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from staged_terraform import schemas
-from staged_terraform.shapes import Block, block_type, from_json, to_json
+from staged_terraform.schema_types import Block, block_type, from_json, to_json
 
 CLUSTER = ("resource", "google_container_cluster")
 POOL = ("resource", "google_container_node_pool")
@@ -85,7 +85,7 @@ def test_a_type_that_no_provider_has_is_left_out() -> None:
 def test_the_cache_holds_only_the_types_in_use_and_mends_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GROUNDPLAN_CACHE", str(tmp_path))
+    monkeypatch.setenv("STAGED_TERRAFORM_CACHE", str(tmp_path))
     key = ("resource", "helm_release")
     first = schemas.load([key])[key]
     (file,) = tmp_path.rglob("*.json")
@@ -97,12 +97,12 @@ def test_the_cache_holds_only_the_types_in_use_and_mends_itself(
 
 def test_the_cache_may_be_unwritable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("GROUNDPLAN_CACHE", str(tmp_path / "file"))
+    monkeypatch.setenv("STAGED_TERRAFORM_CACHE", str(tmp_path / "file"))
     assert schemas.load([("resource", "helm_release")])
 
 
 def test_runs_side_by_side_share_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GROUNDPLAN_CACHE", str(tmp_path))
+    monkeypatch.setenv("STAGED_TERRAFORM_CACHE", str(tmp_path))
     keys = [("resource", "helm_release"), ("provider", "helm")]
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: schemas.load(keys), range(8)))
@@ -119,7 +119,7 @@ def test_the_type_of_a_block_goes_to_the_wire() -> None:
 
 def test_no_binding_is_imported() -> None:
     code = (
-        "import sys; import staged_terraform.rehearse, groundplan.commands.rehearse;"
+        "import sys; import staged_terraform.rehearsal, groundplan.commands.rehearse;"
         "print([m for m in sys.modules if m.split('.')[0].startswith(('cdktf', 'jsii', 'constructs'))])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"

@@ -1,4 +1,4 @@
-"""Plans of a site that stands, made by the real Terraform in one simulated world, one for each kind of change."""
+"""Plans of a site that stands, made by the real Terraform in one simulated cloud, one for each kind of change."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from groundplan.emit.app import write_site
+from groundplan.emit.rehearsal import knowledge
 from sites import site_of
-from staged_terraform.rehearse import Options, Rehearsal
+from staged_terraform.rehearsal import Options, Rehearsal
 from staged_terraform.report import Report
 from staged_terraform.server import Server
-from staged_terraform.site import Stack, keys_of, names_made, read_stacks
+from staged_terraform.simulated_cloud import SimulatedCloud
+from staged_terraform.stacks import Stack, keys_of, names_made, read_stacks
 from staged_terraform.terraform import scratch_copy
-from staged_terraform.world import World
 
 #: A prod site of two B200 nodes; each case changes one line of it.
 BASE = """\
@@ -99,7 +100,7 @@ def hand_edit(output: Path) -> None:
 
 @dataclass
 class Standing:
-    """A simulated world in which the base site stands; plans of changed outputs leave it as it is.
+    """A simulated cloud in which the base site stands; plans of changed outputs leave it as it is.
 
     Stacks that a case leaves as they are (byte by byte) are not planned: nothing of them would change.
     """
@@ -121,7 +122,7 @@ class Standing:
     def _planned(self, case: str) -> dict[str, dict[str, Any]]:
         found = {}
         root = scratch_copy(self.outputs[case], self.scratch / f"plan-{case}")
-        for stack in read_stacks(self.outputs[case]):
+        for stack in read_stacks(self.outputs[case], knowledge()):
             before = self.outputs["base"] / "stacks" / stack.name / "cdk.tf.json"
             if (stack.folder / "cdk.tf.json").read_bytes() != before.read_bytes():
                 found |= self._plan(stack, root)
@@ -138,11 +139,11 @@ class Standing:
 def standing(root: Path) -> Iterator[Standing]:
     """Synthesize every case and build the base site."""
     made = outputs(root / "out")
-    stacks = [stack for folder in made.values() for stack in read_stacks(folder)]
-    world = World(outside=set(), made_by_site=names_made(stacks))
-    with Server(keys_of(stacks), world) as server:
+    stacks = [stack for folder in made.values() for stack in read_stacks(folder, knowledge())]
+    cloud = SimulatedCloud(knowledge().facts, outside=set(), made_by_stacks=names_made(stacks))
+    with Server(keys_of(stacks), cloud, cache=knowledge().cache) as server:
         run = Rehearsal(server, Report("apply"), Options(until="apply"), lambda *_: None)
-        run.go(read_stacks(made["base"]), scratch_copy(made["base"], root / "standing"))
+        run.go(read_stacks(made["base"], knowledge()), scratch_copy(made["base"], root / "standing"))
         assert not run.failed, run.report.findings
         first = {entry.name: entry.plan_json for entry in run.report.stacks}
         folders = {}

@@ -12,10 +12,10 @@ import click
 from findings import RULES, Location, Subject, writers
 from findings.printing import print_report
 from groundplan import __version__
-from staged_terraform.extra import ExtraMissing, require_extra
+from staged_terraform import OptionalPackageMissing, require_optional_packages
 
 if TYPE_CHECKING:
-    from staged_terraform.report import Report
+    from staged_terraform import Report
 
 _UNTIL = ("validate", "plan", "apply", "destroy")
 
@@ -58,27 +58,26 @@ def rehearse(
     """Take a site through the real Terraform on simulated providers: no cloud, no credentials, no network.
 
     PROFILE is a profile, or the folder of a synth output. The stacks are validated, planned and applied in order in
-    one simulated world, planned again (nothing may be left to change), and destroyed. Your state and folders are not
+    one simulated cloud, planned again (nothing may be left to change), and destroyed. Your state and folders are not
     touched.
 
     Faults: quota, stock-out, reservation-not-found, timeout, api-disabled, drift, normalise, interrupt, kill, lock.
     """
     try:
-        require_extra()
-    except ExtraMissing as problem:
+        require_optional_packages()
+    except OptionalPackageMissing as problem:
         _refuse(context, str(problem))
     # Only now: these need the extra's packages.
-    import groundplan.emit.rehearsal  # noqa: F401  (plugs in what groundplan knows)
-    from staged_terraform import display, terraform
-    from staged_terraform import rehearse as runner
-    from staged_terraform.schemas import WheelMissing
-    from staged_terraform.site import NoStacks
+    from groundplan.emit.rehearsal import rehearse as rehearsed
+    from staged_terraform import Fault, NoStacks, Options, Progress, StackMissing, TerraformMissing, WheelMissing
+    from staged_terraform import executable as terraform
 
     try:
-        terraform.executable()
-        runner.faults_of(faults)
+        terraform()
+        for each in faults:
+            Fault.parse(each)
         outside = frozenset(_existing(each) for each in existing)
-        options = runner.Options(
+        options = Options(
             until=until,  # type: ignore[arg-type]
             stack=stack,
             faults=faults,
@@ -86,9 +85,9 @@ def rehearse(
             existing=outside,
             keep=keep,
         )
-        with tempfile.TemporaryDirectory(prefix="groundplan-synth-") as folder, display.Progress() as progress:
-            report = runner.rehearse(_synth_output(profile, Path(folder)), options, progress)
-    except (terraform.TerraformMissing, WheelMissing, NoStacks, runner.StackMissing, ValueError) as problem:
+        with tempfile.TemporaryDirectory(prefix="groundplan-synth-") as folder, Progress() as progress:
+            report = rehearsed(_synth_output(profile, Path(folder)), options, progress)
+    except (TerraformMissing, WheelMissing, NoStacks, StackMissing, ValueError) as problem:
         _refuse(context, str(problem))
     print_report(_render(form, report, profile), "groundplan rehearse")
     context.exit(0 if report.ok else 1)
@@ -96,10 +95,10 @@ def rehearse(
 
 def _render(form: str, report: Report, profile: Path) -> str:
     """The report in the form asked for; findings stand at the profile, for that is what can be mended."""
-    from staged_terraform import display
+    from staged_terraform import text
 
     if form == "text":
-        return display.text(report) + "\n"
+        return text(report) + "\n"
     if form == "json":
         return writers.as_json(report.to_json())
     placed = [replace(each, location=Location(str(profile), 1, 1)) for each in report.findings]

@@ -1,20 +1,36 @@
-"""groundplan's own knowledge for the staged Terraform: facts of the providers, the order of a site's stacks.
-
-Importing this module plugs it in.
-"""
+"""Rehearsals with what groundplan knows: facts of the providers, the order of a site's stacks, its cache."""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import os
+from pathlib import Path
 
+import staged_terraform
 from groundplan.catalog import shipped
 from groundplan.site.stacks import kind_of, rank
-from staged_terraform.knowledge import Knowledge, use
+from staged_terraform import Facts, Knowledge, Options, Progress, Report
 
 
-def provider_facts() -> dict[str, Any]:
-    """The catalog's facts (``catalog/provider_facts.yaml``)."""
-    return shipped("provider_facts")
+@functools.cache
+def provider_facts() -> Facts:
+    """The catalog's facts (``catalog/provider_facts.yaml``), read once."""
+    return Facts.from_data(shipped("provider_facts"))
 
 
-use(Knowledge(facts=provider_facts, kind_of=kind_of, rank=rank))
+def knowledge() -> Knowledge:
+    """What groundplan tells a rehearsal."""
+    return Knowledge(provider_facts(), kind_of, rank, _cache())
+
+
+def rehearse(synth_output: Path, options: Options, progress: Progress | None = None) -> Report:
+    """Rehearse a site's output. Raises what `staged_terraform.rehearse` raises."""
+    return staged_terraform.rehearse(synth_output, options, progress, knowledge())
+
+
+def _cache() -> Path:
+    """$GROUNDPLAN_CACHE, else the user's cache folder for groundplan."""
+    if chosen := os.environ.get("GROUNDPLAN_CACHE"):
+        return Path(chosen)
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "groundplan"

@@ -40,7 +40,8 @@ def model_fit(training: Training) -> Iterator[Problem]:
         "policy.train_micro_batch_size",
     )
     if fit.training > memory_gb:
-        message = f"{training.model.name} ({billions}B) on {shape.training_gpus} training GPUs: {fit.sum} per GPU; {has}"
+        asked = f"{training.model.name} ({billions}B) on {shape.training_gpus} training GPUs"
+        message = f"{asked}: {fit.sum} per GPU; {has}"
         yield Problem(at, message, "use more nodes, a greater tensor parallel size, or activation_checkpointing: true")
     elif shape.backend == "dtensor" and billions / shape.tp > DTENSOR_LIMIT:
         message = (
@@ -73,7 +74,8 @@ def cluster_shape(training: Training) -> Iterator[Problem]:
     asked, there = shape.nodes * shape.gpus_per_node, training.nodes * training.gpus
     if shape.gpus_per_node != training.gpus:
         message = f"cluster.gpus_per_node is {shape.gpus_per_node}, and each worker has {training.gpus} GPUs"
-        yield Problem(place(training, "cluster.gpus_per_node"), message, "leave it out: it follows from the machine type")
+        at = place(training, "cluster.gpus_per_node")
+        yield Problem(at, message, "leave it out: it follows from the machine type")
     elif asked != there:
         message = (
             f"cluster.num_nodes {shape.nodes} x {shape.gpus_per_node} = {asked} GPUs, "

@@ -122,7 +122,8 @@ def _at(training: Training, *paths: str) -> ProfilePath:
 
 def _batch_hint(training: Training, shape: Shape) -> str:
     """Numbers that pass, over the nodes as they are; and other numbers of nodes that do."""
-    packed = training.config.on("policy.sequence_packing.enabled") or training.config.on("policy.dynamic_batching.enabled")
+    config = training.config
+    packed = config.on("policy.sequence_packing.enabled") or config.on("policy.dynamic_batching.enabled")
     micro = 1 if packed else shape.micro_batch
     batch = batch_near(shape, micro) or batch_near(shape, 1)
     if batch is not None:

@@ -6,7 +6,7 @@ import functools
 
 from groundplan.catalog import shipped
 from plan_review.configurations import BUILT_IN, Known, identifying
-from staged_terraform.facts import expand
+from staged_terraform import expand
 
 
 @functools.cache

@@ -7,12 +7,12 @@ from importlib.util import find_spec
 from findings import UnavailableError
 
 
-class ExtraMissing(UnavailableError):
+class OptionalPackageMissing(UnavailableError):
     """grpcio or msgpack is not installed."""
 
 
-def require_extra() -> None:
-    """Raise ExtraMissing, with the mend, unless grpcio and msgpack are there."""
+def require_optional_packages() -> None:
+    """Raise OptionalPackageMissing, with the mend, unless grpcio and msgpack are there."""
     missing = [package for module, package in (("grpc", "grpcio"), ("msgpack", "msgpack")) if find_spec(module) is None]
     if missing:
-        raise ExtraMissing(f"a rehearsal needs {' and '.join(missing)}: pip install 'groundplan[rehearsal]'")
+        raise OptionalPackageMissing(f"a rehearsal needs {' and '.join(missing)}: pip install 'groundplan[rehearsal]'")

@@ -1,7 +1,7 @@
-"""Takes a site through real Terraform in one simulated world: apply in order, plan again, destroy in reverse.
+"""Takes stacks through real Terraform in one simulated cloud: apply in order, plan again, destroy in reverse.
 
 The re-plan must be empty: anything else is a difference that would come back with every plan. With a previous synth
-output the site is first built from that, and what is planned is the upgrade.
+output they are first built from that, and what is planned is the upgrade.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from findings import RULES, Severity, Subject, UserError
-from staged_terraform import recovery
-from staged_terraform.faults import Fault
+from staged_terraform import fault_recovery
+from staged_terraform.knowledge import NOTHING_KNOWN, Knowledge
 from staged_terraform.report import Report, StackReport, changes
 from staged_terraform.rules import rule_of
 from staged_terraform.schemas import TypeKey
 from staged_terraform.server import Server
-from staged_terraform.site import Stack, keys_of, names_made, protected, read_stacks
+from staged_terraform.simulated_cloud import SimulatedCloud
+from staged_terraform.stacks import Stack, keys_of, names_made, protected, read_stacks
 from staged_terraform.terraform import Result, Terraform, scratch_copy, type_keys
 from staged_terraform.timeline import critical_path
-from staged_terraform.world import World
 
 Until = Literal["validate", "plan", "apply", "destroy"]
 UNTIL: tuple[Until, ...] = ("validate", "plan", "apply", "destroy")
@@ -38,7 +38,7 @@ Progress = Callable[[str, str, str, str], None]
 class Options:
     """What to rehearse. `stack` limits what is reported; the stacks before it are applied, since it reads them.
 
-    `existing` names things outside the site, as ``(type, name)``. `keep` gets plans and the report.
+    `existing` names what stands outside the stacks, as ``(type, name)``. `keep` gets plans and the report.
     """
 
     until: Until = "destroy"
@@ -53,11 +53,16 @@ class StackMissing(UserError):
     """The stack asked for is not in the synth output."""
 
 
-def rehearse(synth_output: Path, options: Options, progress: Progress | None = None) -> Report:
+def rehearse(
+    synth_output: Path,
+    options: Options,
+    progress: Progress | None = None,
+    knowledge: Knowledge = NOTHING_KNOWN,
+) -> Report:
     """Rehearse a synth output. Raises TerraformMissing, NoStacks, StackMissing or WheelMissing before anything runs."""
     started = time.monotonic()
-    stacks = read_stacks(synth_output)
-    old = read_stacks(options.previous) if options.previous else []
+    stacks = read_stacks(synth_output, knowledge)
+    old = read_stacks(options.previous, knowledge) if options.previous else []
     if options.stack:
         at = next((i for i, each in enumerate(stacks) if options.stack in (each.name, each.kind)), None)
         if at is None:
@@ -65,16 +70,18 @@ def rehearse(synth_output: Path, options: Options, progress: Progress | None = N
             raise StackMissing(f"no stack {options.stack!r} in {synth_output}; there are {known}")
         stacks = stacks[: at + 1]
     report = Report(options.until, upgraded_from=str(options.previous or ""))
-    scratch = Path(tempfile.mkdtemp(prefix="groundplan-rehearsal-"))
+    scratch = Path(tempfile.mkdtemp(prefix="staged-terraform-"))
     try:
-        world = World(outside=set(options.existing), made_by_site=names_made([*stacks, *old]))
-        with Server(keys_of([*stacks, *old]), world) as server:
+        cloud = SimulatedCloud(
+            knowledge.facts, outside=set(options.existing), made_by_stacks=names_made([*stacks, *old])
+        )
+        with Server(keys_of([*stacks, *old]), cloud, cache=knowledge.cache) as server:
             run = Rehearsal(server, report, options, progress or (lambda *_: None))
             if options.previous:
                 run.build_previous(old, options.previous, scratch / "old")
             run.go(stacks, scratch_copy(synth_output, scratch / "new"))
             report.guessed = server.guessed
-        report.assumed = sorted(world.assumptions)
+        report.assumed = sorted(cloud.assumptions)
         report.seconds = time.monotonic() - started
         if options.keep:
             keep(report, options.keep)
@@ -105,7 +112,7 @@ class Rehearsal:
         terraform = Terraform(folder, self.server.environment())
         terraform.listener = lambda event: self._hear(stack, event)
         terraform.prepare()
-        self.server.world.folder = folder
+        self.server.cloud.folder = folder
         self.server.offer(type_keys(stack.configuration) | self._types_in_state(stack))
         self._check(stack, "init", terraform.init())
         return terraform
@@ -174,7 +181,7 @@ class Rehearsal:
             return
         self.applied.append((stack, terraform, entry))
         self.progress(stack.name, "apply", "", "start")
-        if not recovery.play(self, stack, terraform, entry):
+        if not fault_recovery.play(self, stack, terraform, entry):
             result = terraform.apply("rehearsal.tfplan")
             entry.seconds["apply"] = result.seconds
             self._record(entry, result)
@@ -198,12 +205,12 @@ class Rehearsal:
     def destroy(self) -> None:
         """Destroy in reverse, protection lifted in the scratch copy where there is any; then nothing may be left."""
         for stack, terraform, entry in reversed(self.applied):
-            self.server.world.folder = terraform.folder
+            self.server.cloud.folder = terraform.folder
             self.server.offer(type_keys(stack.configuration))
             if not self.destroy_one(stack, terraform, entry):
                 return
-        things = sorted(self.server.world.things.items(), key=lambda pair: pair[0])
-        remaining = [(thing.type, thing.id) for _, thing in things]
+        objects = sorted(self.server.cloud.objects.items(), key=lambda pair: pair[0])
+        remaining = [(remote.type, remote.id) for _, remote in objects]
         self.report.remaining += [f"{kind} {identity}" for kind, identity in remaining]
         if not self.failed and not self.options.previous:
             self.judge("rehearsal-left-behind", remaining)
@@ -256,7 +263,7 @@ def keep(report: Report, folder: Path) -> None:
     """Write plans and report; every file's name and content says that it is simulated."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "SIMULATED.txt").write_text(
-        "These plans were made by groundplan rehearse on simulated providers. Nothing here describes a real project.\n"
+        "These plans were made by a rehearsal on simulated providers. Nothing here describes a real project.\n"
         "Never hand them to terraform apply.\n",
         "utf-8",
     )
@@ -265,11 +272,6 @@ def keep(report: Report, folder: Path) -> None:
             body = {"simulated": True, **stack.plan_json}
             (folder / f"{stack.name}.plan.simulated.json").write_text(json.dumps(body, indent=1) + "\n", "utf-8")
     (folder / "report.simulated.json").write_text(json.dumps(report.to_json(), indent=1) + "\n", "utf-8")
-
-
-def faults_of(texts: Iterable[str]) -> list[Fault]:
-    """Parse fault names. Raises ValueError."""
-    return [Fault.parse(each) for each in texts]
 
 
 __all__ = ["UNTIL", "Options", "Rehearsal", "StackMissing", "Until", "keep", "rehearse"]

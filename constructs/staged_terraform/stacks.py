@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from findings import UserError
-from staged_terraform.knowledge import used
+from staged_terraform.knowledge import Knowledge
 from staged_terraform.schemas import PROVIDERS, TypeKey, wheel
 from staged_terraform.terraform import resources, type_keys
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One Terraform root: `name` is its folder's (``<site>-<stack>``), `kind` the last part of it."""
+    """One Terraform root: `name` is its folder's (``lab-network``), `kind` the last part of it."""
 
     name: str
     kind: str
@@ -53,20 +53,20 @@ class NoStacks(UserError):
     """The folder is no synth output."""
 
 
-def read_stacks(synth_output: Path) -> list[Stack]:
+def read_stacks(synth_output: Path, knowledge: Knowledge) -> list[Stack]:
     """The stacks of a synth output in the order they are applied. Raises NoStacks."""
     found = []
     for file in sorted((synth_output / "stacks").glob("*/cdk.tf.json")):
         name = file.parent.name
-        kind = used().kind_of(name) or name
+        kind = knowledge.kind_of(name) or name
         try:
             configuration = json.loads(file.read_text("utf-8"))
         except ValueError as problem:
             raise NoStacks(f"{file}: not JSON: {problem}") from None
         found.append(Stack(name, kind, file.parent, configuration))
     if not found:
-        raise NoStacks(f"{synth_output} holds no stacks/*/cdk.tf.json: is it the output folder of groundplan synth?")
-    return sorted(found, key=lambda stack: used().rank(stack.name))
+        raise NoStacks(f"{synth_output} holds no stacks/*/cdk.tf.json: is it the output folder of cdktf synth?")
+    return sorted(found, key=lambda stack: knowledge.rank(stack.name))
 
 
 def keys_of(stacks: Iterable[Stack]) -> set[TypeKey]:

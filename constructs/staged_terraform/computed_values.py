@@ -11,9 +11,9 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
+from staged_terraform.cty_values import UNKNOWN, Value, is_known
 from staged_terraform.facts import TypeFacts
-from staged_terraform.shapes import CtyType
-from staged_terraform.wire import UNKNOWN, Value, is_known
+from staged_terraform.schema_types import CtyType
 
 Object = dict[str, Any]
 

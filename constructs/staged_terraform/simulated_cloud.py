@@ -1,6 +1,6 @@
-"""What exists in a rehearsal: one cloud project and its clusters, in memory, shared by all stacks of a site.
+"""What exists in a rehearsal: one cloud project and its clusters, in memory, shared by all stacks.
 
-The world refuses what the cloud would refuse for reasons that lie in *our graph*: a network that is not there, a
+It refuses what the real one would refuse for reasons that lie in *our graph*: a network that is not there, a
 service that is not enabled, a cluster that cannot be reached, a subnetwork that is still in use. It knows nothing of
 quota, capacity or machine types; :mod:`staged_terraform.faults` plays those. Nothing sleeps: latencies are noted.
 """
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from staged_terraform.answers import first, values_at
-from staged_terraform.facts import Facts, TypeFacts, facts
-from staged_terraform.wire import Value
+from staged_terraform.computed_values import first, values_at
+from staged_terraform.cty_values import Value
+from staged_terraform.facts import Facts, TypeFacts
 
 Object = dict[str, Any]
 Action = Literal["create", "update", "delete"]
@@ -31,8 +31,8 @@ class Refused(Exception):
 
 
 @dataclass(slots=True)
-class Thing:
-    """One object in the world. `cluster` is set for what lives in a Kubernetes cluster.
+class RemoteObject:
+    """One object in the cloud. `cluster` is set for what lives in a Kubernetes cluster.
 
     `identity` stands in where the state has no id of its own (a kubernetes_manifest).
     """
@@ -90,19 +90,19 @@ def plain(reference: str) -> str:
 
 
 @dataclass(slots=True)
-class World:
-    """The simulated cloud. `outside` names what exists beyond the site's own stacks, as ``(type, name)``.
+class SimulatedCloud:
+    """The simulated cloud. `outside` names what exists beyond the stacks rehearsed, as ``(type, name)``.
 
-    `made_by_site` holds what the site's stacks will make: a data source for anything else is taken to exist outside.
+    `made_by_stacks` holds what the stacks will make: a data source for anything else is taken to exist outside.
     `folder` is where Terraform runs, for paths of local Helm charts.
     """
 
-    facts: Facts = field(default_factory=facts)
+    facts: Facts = field(default_factory=Facts)
     outside: set[tuple[str, str]] = field(default_factory=set)
     absent: set[tuple[str, str]] = field(default_factory=set)
-    made_by_site: set[tuple[str, str]] = field(default_factory=set)
+    made_by_stacks: set[tuple[str, str]] = field(default_factory=set)
     interference: list[Interference] = field(default_factory=list)
-    things: dict[tuple[str, str], Thing] = field(default_factory=dict)
+    objects: dict[tuple[str, str], RemoteObject] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     assumptions: set[str] = field(default_factory=set)
     folder: Path | None = None
@@ -110,89 +110,89 @@ class World:
     lenient: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def create(self, thing: Thing, check: Callable[[Thing], None]) -> Object:
-        """Add a thing and return its state as the API stores it. Raises Refused."""
+    def create(self, remote: RemoteObject, check: Callable[[RemoteObject], None]) -> Object:
+        """Add an object and return its state as the API stores it. Raises Refused."""
         with self.lock:
-            self._interfere("create", thing)
+            self._interfere("create", remote)
             if not self.lenient:
-                self._require_api(thing)
-                self.require_references(thing)
-                check(thing)
-                self._require_free(thing)
-            return self._store("create", thing)
+                self._require_api(remote)
+                self.require_references(remote)
+                check(remote)
+                self._require_free(remote)
+            return self._store("create", remote)
 
-    def update(self, thing: Thing, check: Callable[[Thing], None]) -> Object:
-        """Replace a thing's state. Raises Refused."""
+    def update(self, remote: RemoteObject, check: Callable[[RemoteObject], None]) -> Object:
+        """Replace an object's state. Raises Refused."""
         with self.lock:
-            self._interfere("update", thing)
+            self._interfere("update", remote)
             if not self.lenient:
-                if self.key(thing) not in self.things:
-                    raise Refused(f"Error 404: {thing.type} {thing.id} was not found, notFound")
-                self._require_api(thing)
-                self.require_references(thing)
-                check(thing)
-            return self._store("update", thing)
+                if self.key(remote) not in self.objects:
+                    raise Refused(f"Error 404: {remote.type} {remote.id} was not found, notFound")
+                self._require_api(remote)
+                self.require_references(remote)
+                check(remote)
+            return self._store("update", remote)
 
-    def delete(self, thing: Thing) -> None:
-        """Remove a thing; one that is gone already is fine. Raises Refused."""
+    def delete(self, remote: RemoteObject) -> None:
+        """Remove an object; one that is gone already is fine. Raises Refused."""
         with self.lock:
-            self._interfere("delete", thing)
-            found = self.things.get(self.key(thing))
+            self._interfere("delete", remote)
+            found = self.objects.get(self.key(remote))
             if found is None:
                 return
             if not self.lenient:
-                self._require_unprotected(thing)
-                self._require_api(thing)
+                self._require_unprotected(remote)
+                self._require_api(remote)
                 self._require_unused(found)
-            if thing.type == "google_project_service" and thing.state.get("disable_on_destroy") is False:
-                self.events.append(Event("delete", thing.type, thing.id, 0))
+            if remote.type == "google_project_service" and remote.state.get("disable_on_destroy") is False:
+                self.events.append(Event("delete", remote.type, remote.id, 0))
                 return  # the service stays enabled
-            del self.things[self.key(thing)]
-            if thing.type == "google_container_cluster":
-                for key in [k for k, each in self.things.items() if each.cluster == thing.id]:
-                    del self.things[key]
-            self.events.append(Event("delete", thing.type, thing.id, thing.facts.seconds[2]))
+            del self.objects[self.key(remote)]
+            if remote.type == "google_container_cluster":
+                for key in [k for k, each in self.objects.items() if each.cluster == remote.id]:
+                    del self.objects[key]
+            self.events.append(Event("delete", remote.type, remote.id, remote.facts.seconds[2]))
 
     def read(self, type_name: str, identity: str, cluster: str = "") -> Object | None:
         """The stored state, or None when it is gone."""
         with self.lock:
-            found = self.things.get((type_name, f"{cluster}#{identity}" if cluster else identity))
+            found = self.objects.get((type_name, f"{cluster}#{identity}" if cluster else identity))
             return copy.deepcopy(found.state) if found else None
 
-    def key(self, thing: Thing) -> tuple[str, str]:
-        return thing.type, f"{thing.cluster}#{thing.id}" if thing.cluster else thing.id
+    def key(self, remote: RemoteObject) -> tuple[str, str]:
+        return remote.type, f"{remote.cluster}#{remote.id}" if remote.cluster else remote.id
 
-    def of_type(self, type_name: str, cluster: str = "") -> list[Thing]:
+    def of_type(self, type_name: str, cluster: str = "") -> list[RemoteObject]:
         with self.lock:
-            return [each for (name, _), each in self.things.items() if name == type_name and each.cluster == cluster]
+            return [each for (name, _), each in self.objects.items() if name == type_name and each.cluster == cluster]
 
-    def find(self, type_name: str, reference: str, cluster: str = "") -> Thing | None:
-        """The thing that a name, id, partial path or self link means."""
+    def find(self, type_name: str, reference: str, cluster: str = "") -> RemoteObject | None:
+        """The object that a name, id, partial path or self link means."""
         wanted = plain(reference)
-        for thing in self.of_type(type_name, cluster):
-            if wanted in thing.names or ("/" in wanted and thing.id.endswith("/" + wanted)):
-                return thing
+        for remote in self.of_type(type_name, cluster):
+            if wanted in remote.names or ("/" in wanted and remote.id.endswith("/" + wanted)):
+                return remote
         return None
 
-    def require_references(self, thing: Thing) -> None:
-        """Everything that the thing refers to exists. Raises Refused."""
-        for path, type_name in [*thing.facts.holds.items(), *thing.facts.needs.items()]:
-            for value in values_at(thing.state, path):
+    def require_references(self, remote: RemoteObject) -> None:
+        """Everything that the object refers to exists. Raises Refused."""
+        for path, type_name in [*remote.facts.holds.items(), *remote.facts.needs.items()]:
+            for value in values_at(remote.state, path):
                 if not isinstance(value, str):
                     continue
                 if type_name == "iam_member":
-                    self._require_member(value, thing.project)
-                elif not self.exists(type_name, value, thing.cluster):
+                    self._require_member(value, remote.project)
+                elif not self.exists(type_name, value, remote.cluster):
                     raise Refused(
                         f"Error 404: The resource '{plain(value)}' was not found, notFound",
-                        f"{thing.type}: {path} names a {type_name} that is not there (yet). Does it come later, "
+                        f"{remote.type}: {path} names a {type_name} that is not there (yet). Does it come later, "
                         "or is the reference a literal that gives Terraform no order?",
                     )
-        if thing.facts.peered:
-            self._require_peering(thing)
+        if remote.facts.peered:
+            self._require_peering(remote)
 
     def exists(self, type_name: str, reference: str, cluster: str = "") -> bool:
-        """In the world, declared as outside, or of a type that a site uses without making it (then noted)."""
+        """In the cloud, declared as outside, or of a type that stacks use without making it (then noted)."""
         base = plain(reference).rpartition("/")[2]
         if (type_name, base) in self.absent or (type_name, "*") in self.absent:
             return False
@@ -229,8 +229,8 @@ class World:
         if is_account and email.endswith(own) and not self.exists("google_service_account", email):
             raise Refused(f"Error 400: Service account {email} does not exist., badRequest")
 
-    def _require_peering(self, thing: Thing) -> None:
-        for network in values_at(thing.state, thing.facts.peered):
+    def _require_peering(self, remote: RemoteObject) -> None:
+        for network in values_at(remote.state, remote.facts.peered):
             if ("google_compute_network", plain(network).rpartition("/")[2]) in self.outside:
                 continue
             peered = (first(each.state, "network") for each in self.of_type("google_service_networking_connection"))
@@ -238,11 +238,11 @@ class World:
             if base not in {plain(str(each)).rpartition("/")[2] for each in peered}:
                 raise Refused(
                     f"Error 400: network {base} has no private service access connection, failedPrecondition",
-                    f"{thing.type} lives behind google_service_networking_connection, which must be made first.",
+                    f"{remote.type} lives behind google_service_networking_connection, which must be made first.",
                 )
 
-    def _require_api(self, thing: Thing) -> None:
-        service, project = thing.facts.api, thing.project
+    def _require_api(self, remote: RemoteObject) -> None:
+        service, project = remote.facts.api, remote.project
         if not self.check_api or not service or service in self.facts.always_enabled:
             return
         for each in self.of_type("google_project_service"):
@@ -251,63 +251,63 @@ class World:
         raise Refused(
             f"Error 403: {service} has not been used in project {project} before or it is disabled., "
             "accessNotConfigured",
-            f"{thing.type} needs {service}: a depends_on on the google_project_service that enables it, "
+            f"{remote.type} needs {service}: a depends_on on the google_project_service that enables it, "
             "or a stack before this one that does.",
         )
 
-    def _require_free(self, thing: Thing) -> None:
-        if thing.type != "google_project_service" and self.key(thing) in self.things:
+    def _require_free(self, remote: RemoteObject) -> None:
+        if remote.type != "google_project_service" and self.key(remote) in self.objects:
             raise Refused(
-                f"Error 409: The resource '{thing.id}' already exists, alreadyExists",
-                f"It is in the world and not in this state: terraform import it with the id {thing.id}",
+                f"Error 409: The resource '{remote.id}' already exists, alreadyExists",
+                f"It is in the cloud and not in this state: terraform import it with the id {remote.id}",
             )
 
-    def _require_unprotected(self, thing: Thing) -> None:
-        if thing.state.get("deletion_protection") is True:
+    def _require_unprotected(self, remote: RemoteObject) -> None:
+        if remote.state.get("deletion_protection") is True:
             raise Refused(
-                f"Cannot destroy {thing.type} {thing.id}: deletion_protection is set to true",
+                f"Cannot destroy {remote.type} {remote.id}: deletion_protection is set to true",
                 "Set deletion_protection to false, apply, then destroy.",
             )
 
-    def _require_unused(self, thing: Thing) -> None:
-        for other in self.things.values():
+    def _require_unused(self, remote: RemoteObject) -> None:
+        for other in self.objects.values():
             for path, type_name in other.facts.holds.items():
-                if type_name != thing.type or not any(
-                    self.find(type_name, value, other.cluster) is thing for value in values_at(other.state, path)
+                if type_name != remote.type or not any(
+                    self.find(type_name, value, other.cluster) is remote for value in values_at(other.state, path)
                 ):
                     continue
-                if thing.cluster:
+                if remote.cluster:
                     raise Refused(
-                        f"timeout while waiting for {thing.type} {thing.id} to be deleted",
+                        f"timeout while waiting for {remote.type} {remote.id} to be deleted",
                         f"it is in use by {other.type} {other.id} (a finalizer holds it until that is gone): "
                         "replace both together, with replace_triggered_by",
                     )
                 raise Refused(
-                    f"Error 400: The {thing.type.removeprefix('google_compute_')} resource '{thing.id}' is already "
+                    f"Error 400: The {remote.type.removeprefix('google_compute_')} resource '{remote.id}' is already "
                     f"being used by '{other.id}', resourceInUseByAnotherResource"
                 )
 
-    def _interfere(self, action: Action, thing: Thing) -> None:
+    def _interfere(self, action: Action, remote: RemoteObject) -> None:
         for each in self.interference:
-            each.before(action, thing.facts, thing.state)
+            each.before(action, remote.facts, remote.state)
 
-    def _store(self, action: Action, thing: Thing) -> Object:
+    def _store(self, action: Action, remote: RemoteObject) -> Object:
         refused: Refused | None = None
-        answered = thing.state
+        answered = remote.state
         for each in self.interference:
             try:
-                thing.state = each.after(action, thing.facts, thing.state)
+                remote.state = each.after(action, remote.facts, remote.state)
             except Refused as problem:
                 refused = problem
-        self.things[self.key(thing)] = Thing(
-            thing.type, copy.deepcopy(thing.state), thing.facts, thing.project, thing.cluster, thing.identity
+        self.objects[self.key(remote)] = RemoteObject(
+            remote.type, copy.deepcopy(remote.state), remote.facts, remote.project, remote.cluster, remote.identity
         )
-        self.events.append(Event(action, thing.type, thing.id, thing.facts.seconds[0 if action == "create" else 1]))
+        self.events.append(Event(action, remote.type, remote.id, remote.facts.seconds[0 if action == "create" else 1]))
         if refused:
             raise Refused(refused.summary, refused.detail, created=copy.deepcopy(answered))
         return copy.deepcopy(answered)
 
-    def cluster_at(self, host: str) -> Thing | None:
+    def cluster_at(self, host: str) -> RemoteObject | None:
         """The cluster whose control plane answers at this host (address or DNS name)."""
         wanted = host.partition("://")[2] or host
         wanted = wanted.partition("/")[0].partition(":")[0]
@@ -319,10 +319,10 @@ class World:
         return None
 
 
-def lookup(world: World, type_name: str, config: Object) -> Value:
+def lookup(cloud: SimulatedCloud, type_name: str, config: Object) -> Value:
     """The state that a data source of this type means, or None."""
     for key in ("self_link", "name", "instance_id", "secret_id", "account_id", "service"):
         value = config.get(key)
-        if isinstance(value, str) and (found := world.find(type_name, value)):
+        if isinstance(value, str) and (found := cloud.find(type_name, value)):
             return copy.deepcopy(found.state)
     return None

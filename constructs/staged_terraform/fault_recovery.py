@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from staged_terraform.faults import Fault, drift, held_lock, orphan
 from staged_terraform.report import FaultReport, Report, StackReport, changes
 from staged_terraform.server import Server
-from staged_terraform.site import Stack
+from staged_terraform.stacks import Stack
 from staged_terraform.terraform import Result, Terraform
 
 #: Applies and imports that an operator may need before we call it unrecoverable.
@@ -59,12 +59,12 @@ def play(run: Run, stack: Stack, terraform: Terraform, entry: StackReport) -> bo
 
 
 def _play_one(run: Run, terraform: Terraform, entry: StackReport, fault: Fault, outcome: FaultReport) -> None:
-    world = run.server.world
+    cloud = run.server.cloud
     if fault.kind.name == "drift":
         run.record(entry, terraform.apply())
-        outcome.hit = drift(world, fault.type_pattern)
+        outcome.hit = drift(cloud, fault.type_pattern)
     else:
-        world.interference.append(fault)
+        cloud.interference.append(fault)
         terraform.on_start = lambda process: setattr(fault, "process", process)
         with held_lock(terraform.folder) if fault.kind.name == "lock" else nullcontext():
             first = terraform.apply()
@@ -75,9 +75,9 @@ def _play_one(run: Run, terraform: Terraform, entry: StackReport, fault: Fault, 
         fault.armed = False
         outcome.said = "the plan after the apply is not empty"
     if not fault.each:
-        world.interference = [each for each in world.interference if each is not fault]
+        cloud.interference = [each for each in cloud.interference if each is not fault]
     _recover(run, terraform, entry, fault, outcome)
-    world.interference = [each for each in world.interference if each is not fault]
+    cloud.interference = [each for each in cloud.interference if each is not fault]
     outcome.hit = outcome.hit or dict(fault.hits)
 
 

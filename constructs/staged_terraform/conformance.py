@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from staged_terraform.cty_values import Value
 from staged_terraform.protocol import Diagnostic, Path
-from staged_terraform.shapes import Block, CtyType
-from staged_terraform.wire import Value
+from staged_terraform.schema_types import Block, CtyType
 
 
 def conform(cty: CtyType, value: Value) -> Value:

@@ -3,7 +3,7 @@
 The generated text is regular, so no TypeScript parser is needed. For every attribute and block, at every depth, there
 is one line ``// name - computed: X, optional: Y, required: Z``; the getter below it tells the type,
 ``listMapper(f, true)`` tells a block from an attribute of objects, and ``super(..., false, 0)`` one of at most one.
-What the bindings never carried (force-new, defaults, validators) is not here: see the catalog's provider facts.
+What the bindings never carried (force-new, defaults, validators) is not here: see :mod:`staged_terraform.facts`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from staged_terraform.shapes import Attribute, Block, CtyType, NestedBlock, attribute_type
+from staged_terraform.schema_types import Attribute, Block, CtyType, NestedBlock, attribute_type
 
 _PART = re.compile(r"^export (class|interface|function) (\w+)(.*)$", re.MULTILINE)
 _ENTRY = re.compile(
