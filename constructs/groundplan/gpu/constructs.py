@@ -133,7 +133,8 @@ class GpuNodePoolProps:
 
 
 class GpuNodePool(Part):
-    """The pool, and a `terraform_data` that makes a change of its shape the replacement that it is."""
+    """The pool, ``google_container_node_pool.<id>``, and ``terraform_data.shape-<name of the pool>``, which makes a
+    change of its shape the replacement that it is."""
 
     def __init__(self, scope: Construct, id_: str, props: GpuNodePoolProps) -> None:
         super().__init__(scope, id_)
