@@ -39,6 +39,7 @@ class SimulatedProvider:
         self.provider_block = schemas.get(("provider", name), Block())
         self.resources = {key: block for (kind, key), block in schemas.items() if kind == "resource"}
         self.data_sources = {key: block for (kind, key), block in schemas.items() if kind == "data"}
+        self.ephemeral = {key: block for (kind, key), block in schemas.items() if kind == "ephemeral"}
         self.facts = {key: cloud.facts.of(key, block) for key, block in self.resources.items()}
         for key, block in self.resources.items():
             for path in self.facts[key].sensitive:
@@ -55,6 +56,10 @@ class SimulatedProvider:
             "ApplyResourceChange": self.apply,
             "ImportResourceState": self.import_state,
             "ReadDataSource": self.read_data,
+            "ValidateEphemeralResourceConfig": lambda request: b"",
+            "OpenEphemeralResource": self.open_ephemeral,
+            "RenewEphemeralResource": lambda request: b"",
+            "CloseEphemeralResource": lambda request: b"",
             "GetFunctions": lambda request: b"",
             "StopProvider": lambda request: b"",
         }
@@ -66,6 +71,7 @@ class SimulatedProvider:
             self.encoded("provider", self.name),
             {name: self.encoded("resource", name) for name in self.resources if self.serves("resource", name)},
             {name: self.encoded("data", name) for name in self.data_sources if self.serves("data", name)},
+            {name: self.encoded("ephemeral", name) for name in self.ephemeral if self.serves("ephemeral", name)},
         )
 
     def serves(self, kind: str, name: str) -> bool:
@@ -74,7 +80,12 @@ class SimulatedProvider:
     def encoded(self, kind: str, name: str) -> bytes:
         """A schema's bytes, kept: every Terraform command asks for them again."""
         if (kind, name) not in self._encoded:
-            blocks = {"resource": self.resources, "data": self.data_sources, "provider": {name: self.provider_block}}
+            blocks = {
+                "resource": self.resources,
+                "data": self.data_sources,
+                "ephemeral": self.ephemeral,
+                "provider": {name: self.provider_block},
+            }
             version = self.facts[name].version if kind == "resource" else 0
             self._encoded[kind, name] = wire_format.schema(blocks[kind][name], version)
         return self._encoded[kind, name]
@@ -199,6 +210,15 @@ class SimulatedProvider:
                 cluster = self.cluster()
             state = read_data_source(self.cloud, name, self.data_sources[name], config, self.surroundings(), cluster)
             answer.fields = [(1, wire_format.dynamic_value(state))]
+        return answer.encoded()
+
+    def open_ephemeral(self, request: Message) -> bytes:
+        """What an ephemeral resource answers: read like a data source, and written nowhere by Terraform."""
+        name = wire_format.text(request, 1)
+        config = wire_format.dynamic(request, 2)
+        with _diagnosed(1) as answer:
+            found = read_data_source(self.cloud, name, self.ephemeral[name], config, self.surroundings(), "")
+            answer.fields = [(3, wire_format.dynamic_value(found))]
         return answer.encoded()
 
     # --- helpers -------------------------------------------------------------------------------------------------
