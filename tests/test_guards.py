@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from findings import UserError
-from findings.redaction import MASK, PATTERNS, Pattern, find_secrets, mask_secrets
+from findings.redaction import MASK, PATTERNS, Pattern, find_secrets, is_secret_name, is_secret_path, mask_secrets
 from groundplan.cluster.allocatable import EVICTION_MIB, reserved_cpu_millis, reserved_memory_mib
 from groundplan.emit import app
 from groundplan.emit.modules import load
@@ -160,3 +160,18 @@ def test_a_pattern_catches_its_example_and_not_its_near_miss(pattern: Pattern) -
     assert mask_secrets(f"key = {pattern.example[:200]}").startswith(f"key = {MASK}")
     assert find_secrets(f"key = {pattern.near_miss}") == []
     assert mask_secrets(f"key = {pattern.near_miss}") == f"key = {pattern.near_miss}"
+
+
+@pytest.mark.parametrize(
+    "word", ["MON", "TUR", "DON", "HOC", "JOC", "WHIS", "HOT", "PUB", "PUBLIC_", "SORT_", "FOREIGN_", "PRIMARY_"]
+)
+def test_words_that_end_like_a_key_are_none(word: str) -> None:
+    assert not is_secret_name(f"{word}KEY")
+    assert is_secret_name("MYKEY")
+
+
+def test_places_that_are_never_shown() -> None:
+    assert is_secret_path(("secrets", "hugging_face", "revision"))
+    assert is_secret_path(("workload", "environment", "HF_TOKEN"))
+    assert not is_secret_path(("workload", "secrets", 0))
+    assert not is_secret_path(())
