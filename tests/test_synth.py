@@ -230,7 +230,7 @@ def test_private_by_default() -> None:
         "dns_endpoint_config": {"allow_external_traffic": True},
         "ip_endpoints_config": {"enabled": False},
     }
-    assert cluster["master_authorized_networks_config"] == {"gcp_public_cidrs_access_enabled": False}
+    assert "master_authorized_networks_config" not in cluster
     assert cluster["master_auth"] == {"client_certificate_config": {"issue_client_certificate": False}}
     assert cluster["deletion_protection"] is False
     assert "0.0.0.0/0" not in small.text()

@@ -195,20 +195,27 @@ def _private(control_plane: ControlPlane) -> gke.ContainerClusterPrivateClusterC
     )
 
 
+def _by_ip(control_plane: ControlPlane) -> bool:
+    """Whether the API answers on an IP address at all: only where somebody said from whom."""
+    return control_plane.public_endpoint or bool(control_plane.authorized_networks) or not control_plane.dns_endpoint
+
+
 def _endpoints(control_plane: ControlPlane) -> gke.ContainerClusterControlPlaneEndpointsConfig:
-    # Whether the API answers on an IP address at all: only where somebody said from whom.
-    by_ip = control_plane.public_endpoint or bool(control_plane.authorized_networks) or not control_plane.dns_endpoint
     return gke.ContainerClusterControlPlaneEndpointsConfig(
         # "External" is any caller outside the VPC; IAM (container.clusters.connect) decides who is let in.
         dns_endpoint_config=gke.ContainerClusterControlPlaneEndpointsConfigDnsEndpointConfig(
             allow_external_traffic=control_plane.dns_endpoint
         ),
-        ip_endpoints_config=gke.ContainerClusterControlPlaneEndpointsConfigIpEndpointsConfig(enabled=by_ip),
+        ip_endpoints_config=gke.ContainerClusterControlPlaneEndpointsConfigIpEndpointsConfig(
+            enabled=_by_ip(control_plane)
+        ),
     )
 
 
-def _authorized_networks(control_plane: ControlPlane) -> gke.ContainerClusterMasterAuthorizedNetworksConfig:
-    """Always on, and empty by default: GKE wants it wherever the private endpoint is the only one by IP."""
+def _authorized_networks(control_plane: ControlPlane) -> gke.ContainerClusterMasterAuthorizedNetworksConfig | None:
+    """Empty by default: GKE wants it wherever there is an endpoint by IP. Without one it is never read back."""
+    if not _by_ip(control_plane):
+        return None
     blocks = [
         gke.ContainerClusterMasterAuthorizedNetworksConfigCidrBlocks(
             cidr_block=str(entry.cidr), display_name=entry.name
