@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import Literal
 
-from staged_terraform.cty_values import Value
+from staged_terraform.cty_values import UNKNOWN, Value
 from staged_terraform.protocol import Diagnostic, Path
 from staged_terraform.schema_types import Block, CtyType
 
 
 def conform(cty: CtyType, value: Value) -> Value:
     """Fit stored JSON to a type: missing members become null, members the schema no longer has are dropped."""
-    if value is None or isinstance(cty, str):
+    if value is None or value is UNKNOWN or isinstance(cty, str):
         if cty == "dynamic" and isinstance(value, dict) and set(value) == {"type", "value"}:
             return [json.dumps(value["type"]).encode(), value["value"]]
         return value
@@ -23,18 +24,18 @@ def conform(cty: CtyType, value: Value) -> Value:
     return [conform(inner, each) for each in value]
 
 
-def mark_sensitive(block: Block, path: list[str]) -> None:
-    """Hide the argument at `path` in plans."""
+def mark(block: Block, path: list[str], flag: Literal["sensitive", "computed"]) -> None:
+    """Hide the argument at `path` in plans, or let the API answer it where nobody sets it."""
     name, *rest = path
     if rest and name in block.blocks:
-        mark_sensitive(block.blocks[name].block, rest)
+        mark(block.blocks[name].block, rest, flag)
     elif name in block.attributes:
         attribute = block.attributes[name]
         for inner in rest:
             if inner not in attribute.nested:
                 return
             attribute = attribute.nested[inner]
-        attribute.sensitive = True
+        setattr(attribute, flag, True)
 
 
 def check_choices(block: Block, config: Value, at: Path, found: list[Diagnostic]) -> None:

@@ -143,5 +143,7 @@ def test_every_fact_names_an_argument_that_its_type_has() -> None:
         found = catalog.of(name, block)
         nested = {path for path in found.sensitive if path.split(".")[0] in block.attributes}
         told = {*found.force_new, *found.defaults, *found.computed_blocks, *found.sensitive, *found.needs}
-        told |= {*found.holds, *found.values, *found.predicted, *found.unknown, *found.recomputed}
+        told |= {*found.holds, *found.values, *found.predicted, *found.unknown, *found.recomputed, *found.replaced_if}
+        told |= {*found.stays_null, *found.left_empty, *found.appears, *found.never_sent, *found.false_is_unset}
+        told |= {*filter(None, found.never_sent.values()), *found.links, *found.copies, *found.added, *found.computed}
         assert told - known - nested == set(), name
