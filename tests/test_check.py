@@ -177,12 +177,17 @@ def test_json(tmp_path: Path) -> None:
     assert by_rule["lustre-capacity-least"] == {
         "rule": "lustre-capacity-least",
         "severity": "error",
+        "category": "storage",
         "message": "`storage.lustre.capacity_gib` 9000 is below 18000, the least for 500 MB/s per TiB",
         "hint": "use `capacity_gib: 18000` or `throughput: 1000`",
+        "consequence": None,
         "path": "storage.lustre.capacity_gib",
+        "stack": None,
+        "address": None,
         "file": f"{tmp_path}/a.yaml",
         "line": 9,
         "column": 19,
+        "standing": False,
         "ignored": None,
     }
     assert by_rule["nat-off"]["ignored"] == "images and models come from a mirror"

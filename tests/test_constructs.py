@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from pydantic import ValidationError
 
 from groundplan.emit.modules import load
+from groundplan.kernel.documentation import _docstrings
 from sites import ROOT
 
 #: A program of another team: a fabric and a pool in a stack of their own, beside a pool on networks that exist.
-#: The fast imports, so that the test does not wait for all of the providers.
-LOADED = "from groundplan.emit.modules import load; load()"
 PROGRAM = ROOT / "docs" / "examples" / "fabric_and_pool.py"
+
+Write = Callable[[Callable[[Any], object]], dict[str, Any]]
 
 
 def test_a_fabric_and_a_pool_in_a_program_of_ones_own(tmp_path: Path) -> None:
@@ -23,6 +30,7 @@ def test_a_fabric_and_a_pool_in_a_program_of_ones_own(tmp_path: Path) -> None:
         [
             sys.executable,
             "-c",
+            # The fast imports, so that the test does not wait for all of the providers.
             f"from groundplan.emit.modules import load; load()\n{PROGRAM.read_text()}",
             str(tmp_path),
         ],
@@ -76,13 +84,448 @@ POOL = {
         ("GpuNodePoolProps", {**POOL, "capacity": "spott"}, "spott"),
         ("GpuNodePoolProps", {**POOL, "driver": "NEWEST"}, "NEWEST"),
         ("GpuNodePoolProps", {**POOL, "networks": ["roce"]}, "networks"),
-        ("GpuNodePoolProps", {**POOL, "taints": [{"key": "a", "efect": "NO_EXECUTE"}]}, "efect"),
+        ("GpuNodePoolProps", {**POOL, "taints": [{"key": "a", "efect": "NO_EXECUTE"}]}, "instance of NodeTaint"),
+        ("NodeTaint", {"key": "a", "efect": "NO_EXECUTE"}, "efect"),
+        ("GpuNodePoolProps", {**POOL, "gpus_per_node": "8"}, "gpus_per_node"),
     ],
 )
 def test_wrong_props_are_refused_by_name(props: str, given: dict[str, object], says: str) -> None:
     load()
     from groundplan.gpu import constructs
 
-    with pytest.raises((TypeError, ValueError), match=says.replace(".", r"\.")):
+    with pytest.raises(ValidationError, match=says.replace(".", r"\.")):
         getattr(constructs, props)(**given)
-    getattr(constructs, props)(**(FABRIC if props == "RoceFabricProps" else POOL))
+    right = {"RoceFabricProps": FABRIC, "GpuNodePoolProps": POOL, "NodeTaint": {"key": "a", "effect": "NO_EXECUTE"}}
+    getattr(constructs, props)(**right[props])
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Write:
+    """What a stack of one's own comes to, whose constructs a function makes."""
+    load()
+    from cdktf import App, TerraformStack
+
+    def write(build: Callable[[Any], object]) -> dict[str, Any]:
+        app = App(outdir=str(tmp_path), skip_validation=True)  # that each provider is configured
+        build(TerraformStack(app, "own"))
+        app.synth()
+        text = (tmp_path / "stacks" / "own" / "cdk.tf.json").read_text("utf-8")
+        # Without cdktf's own notes on each entry.
+        found: dict[str, Any] = json.loads(
+            text, object_hook=lambda entry: {k: v for k, v in entry.items() if k != "//"}
+        )
+        return found
+
+    return write
+
+
+RAY_JOB = {
+    "apiVersion": "ray.io/v1",
+    "kind": "RayJob",
+    "metadata": {"name": "train-1"},
+    "spec": {"entrypoint": "echo ${HOME}"},
+}
+SCRIPTS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "train-1"}, "data": {}}
+
+
+def test_what_a_job_stands_in_is_made_before_it(written: Write) -> None:
+    def build(stack: Any) -> None:
+        from groundplan.platform.access_constructs import (
+            Namespace,
+            NamespaceProps,
+            PodAccount,
+            PodAccountProps,
+            Secret,
+            SecretProps,
+        )
+        from groundplan.workload.constructs import RayJobChart, RayJobChartProps
+
+        namespace = Namespace(stack, "rl", NamespaceProps(name="rl", labels={"team": "ours"}))
+        account = PodAccount(
+            stack,
+            "pods",
+            PodAccountProps(name="trainer", namespace="rl", email="trainer@p.iam.gserviceaccount.com"),
+            depends_on=namespace.ready,
+        )
+        token = SecretProps(name="hub", namespace="rl", variable="hub_token", revision=2, description="Hub token")
+        secret = Secret(stack, "hub", token, depends_on=namespace.ready)
+        job = RayJobChartProps(release="rl-job", namespace="rl", objects=[SCRIPTS, RAY_JOB])
+        chart = RayJobChart(stack, "job", job, depends_on=[*account.ready, *secret.ready])
+        assert (chart.job_name, account.name, secret.name, secret.key) == ("train-1", "trainer", "hub", "token")
+
+    found = written(build)
+    assert found["variable"] == {
+        "hub_token": {
+            "description": "Hub token", "ephemeral": True, "nullable": False, "sensitive": True, "type": "string"
+        }
+    }  # fmt: skip
+    resources = found["resource"]
+    assert resources.pop("kubernetes_namespace_v1") == {
+        "rl": {
+            "metadata": {
+                "labels": {"pod-security.kubernetes.io/enforce": "privileged", "team": "ours"},
+                "name": "rl",
+            }
+        }
+    }
+    assert resources.pop("kubernetes_service_account_v1") == {
+        "pods": {
+            "depends_on": ["kubernetes_namespace_v1.rl"],
+            "metadata": {
+                "annotations": {"iam.gke.io/gcp-service-account": "trainer@p.iam.gserviceaccount.com"},
+                "name": "trainer",
+                "namespace": "rl",
+            },
+        }
+    }
+    assert resources.pop("kubernetes_secret_v1") == {
+        "hub": {
+            "data_wo": {"token": "${var.hub_token}"},
+            "data_wo_revision": 2,
+            "depends_on": ["kubernetes_namespace_v1.rl"],
+            "metadata": {"name": "hub", "namespace": "rl"},
+            "type": "Opaque",
+        }
+    }
+    release = resources.pop("helm_release")["job"]
+    (values,) = release.pop("values")
+    assert yaml.safe_load(values) == {
+        "manifests": {
+            "configmap-train-1": SCRIPTS,
+            "rayjob-train-1": {**RAY_JOB, "spec": {"entrypoint": "echo $${HOME}"}},
+        }
+    }
+    assert release == {
+        "atomic": False,
+        "chart": "${path.module}/chart",
+        "depends_on": ["kubernetes_service_account_v1.pods", "kubernetes_secret_v1.hub"],
+        "max_history": 5,
+        "name": "rl-job",
+        "namespace": "rl",
+        "timeout": 600,
+        "wait": False,
+    }
+    assert resources == {}
+
+
+def test_what_is_there_already_is_not_made(written: Write) -> None:
+    """Each reference has what others need of it, and only those others are made."""
+
+    def build(stack: Any) -> None:
+        from groundplan.cluster.account_constructs import NodeAccount, WorkloadAccount
+        from groundplan.cluster.constructs import CpuPool, CpuPoolProps, PrivateCluster, PrivateClusterProps
+        from groundplan.gpu.fabric_constructs import GvnicNetwork, RoceFabric
+        from groundplan.network.constructs import PrimaryNetwork, PrivateServiceAccess
+        from groundplan.platform.access_constructs import Namespace, PodAccount, Secret
+        from groundplan.platform.constructs import LustreVolume
+        from groundplan.storage.constructs import (
+            Bucket,
+            BucketAccess,
+            BucketAccessProps,
+            LustreInstance,
+            LustreInstanceProps,
+        )
+        from groundplan.workload.constructs import RayJobChart, RayJobChartProps
+
+        network = PrimaryNetwork.existing(
+            network_path="projects/p/global/networks/n", subnetwork_path="projects/p/regions/r/subnetworks/s"
+        )
+        nodes = NodeAccount.existing(email="nodes@p.iam.gserviceaccount.com")
+        props = PrivateClusterProps(
+            name="c",
+            project="p",
+            location="us-central1",
+            network=network.network_path,
+            subnetwork=network.subnetwork_path,
+            pods_range=network.pods_range,
+            services_range=network.services_range,
+            nodes_account=nodes.email,
+        )
+        PrivateCluster(stack, "gke", props, depends_on=nodes.roles)
+        there = PrivateCluster.existing(name="d", project="p", location="us-central1")
+        pool = CpuPoolProps(
+            name="cpu",
+            project=there.project,
+            cluster=there.name,
+            location=there.location,
+            zone="us-central1-a",
+            nodes_account=nodes.email,
+        )
+        CpuPool(stack, "cpu", pool)
+        bucket, pods = Bucket.existing(name="data"), WorkloadAccount.existing(email="pods@p.iam.gserviceaccount.com")
+        BucketAccess(stack, "access", BucketAccessProps(bucket=bucket.name, member=pods.member))
+        lustre = LustreInstanceProps(
+            name="l", project="p", zone="us-central1-a", network=network.network_path, capacity_gib=18000
+        )
+        LustreInstance(stack, "lustre", lustre, depends_on=PrivateServiceAccess.existing().ready)
+        old = LustreInstance.existing(name="old", project="p", zone="us-central1-a", filesystem="old")
+        assert old.reference.volume_handle == "p/us-central1-a/old"
+        assert RoceFabric.existing(network="n", subnetworks=["s"]).attached.pairs == (("n", "s"),)
+        assert GvnicNetwork.existing(network="n", subnetwork="s").attached.replaced_with == ()
+        assert (bucket.url, nodes.member) == ("gs://data", "serviceAccount:nodes@p.iam.gserviceaccount.com")
+        namespace, secret = Namespace.existing(name="default"), Secret.existing(name="hub", key="key")
+        account, volume = PodAccount.existing(name="default"), LustreVolume.existing(claim="models")
+        job = RayJobChartProps(release="rl-job", namespace=namespace.name, objects=[RAY_JOB])
+        after = [*namespace.ready, *account.ready, *secret.ready, *volume.ready]
+        RayJobChart(stack, "job", job, depends_on=after)
+        assert (account.name, secret.name, secret.key, volume.name) == ("default", "hub", "key", "models")
+
+    found = written(build)
+    assert "variable" not in found and "data" not in found
+    resources = found["resource"]
+    assert {kind: sorted(each) for kind, each in resources.items()} == {
+        "google_container_cluster": ["gke"],
+        "google_container_node_pool": ["cpu"],
+        "google_lustre_instance": ["lustre"],
+        "google_storage_bucket_iam_member": ["access"],
+        "helm_release": ["job"],
+    }
+    made = {kind: next(iter(each.values())) for kind, each in resources.items()}
+    assert not [kind for kind, each in made.items() if "depends_on" in each]
+    gke = made["google_container_cluster"]
+    assert gke["network"] == "projects/p/global/networks/n"
+    assert gke["subnetwork"] == "projects/p/regions/r/subnetworks/s"
+    assert gke["ip_allocation_policy"]["cluster_secondary_range_name"] == "pods"
+    assert gke["node_config"]["service_account"] == "nodes@p.iam.gserviceaccount.com"
+    pool = made["google_container_node_pool"]
+    assert (pool["cluster"], pool["project"], pool["location"]) == ("d", "p", "us-central1")
+    assert made["google_storage_bucket_iam_member"] == {
+        "bucket": "data",
+        "member": "serviceAccount:pods@p.iam.gserviceaccount.com",
+        "role": "roles/storage.objectUser",
+    }
+
+
+def test_what_is_made_is_referred_to_alike(written: Write) -> None:
+    """The same attributes, as references: what uses them waits."""
+
+    def build(stack: Any) -> None:
+        from groundplan.cluster.account_constructs import (
+            NodeAccount,
+            NodeAccountProps,
+            WorkloadAccount,
+            WorkloadAccountProps,
+        )
+        from groundplan.cluster.constructs import CpuPool, CpuPoolProps, PrivateCluster, PrivateClusterProps
+        from groundplan.network.constructs import (
+            PrimaryNetwork,
+            PrimaryNetworkProps,
+            PrivateServiceAccess,
+            PrivateServiceAccessProps,
+        )
+        from groundplan.storage.constructs import (
+            Bucket,
+            BucketAccess,
+            BucketAccessProps,
+            BucketProps,
+            LustreInstance,
+            LustreInstanceProps,
+        )
+
+        network = PrimaryNetwork(
+            stack,
+            "net",
+            PrimaryNetworkProps(
+                project="p",
+                region="us-central1",
+                network="n",
+                subnetwork="s",
+                nodes="10.0.0.0/20",
+                pods="10.4.0.0/14",
+                services="10.8.0.0/20",
+            ),
+        )
+        psa = PrivateServiceAccessProps(project="p", network=network.network_path, name="psa", address="10.9.0.0")
+        access = PrivateServiceAccess(stack, "psa", psa)
+        lustre = LustreInstanceProps(
+            name="l", project="p", zone="us-central1-a", network=network.network_path, capacity_gib=18000
+        )
+        LustreInstance(stack, "lustre", lustre, depends_on=access.ready)
+        nodes = NodeAccount(stack, "nodes", NodeAccountProps(account_id="own-nodes", project="p"))
+        props = PrivateClusterProps(
+            name="c",
+            project="p",
+            location="us-central1",
+            network=network.network_path,
+            subnetwork=network.subnetwork_path,
+            pods_range=network.pods_range,
+            services_range=network.services_range,
+            nodes_account=nodes.email,
+        )
+        gke = PrivateCluster(stack, "gke", props, depends_on=nodes.roles)
+        pool = CpuPoolProps(
+            name="cpu",
+            project=gke.project,
+            cluster=gke.name,
+            location=gke.location,
+            zone="us-central1-a",
+            nodes_account=nodes.email,
+        )
+        CpuPool(stack, "cpu", pool)
+        pods = WorkloadAccount(
+            stack,
+            "pods",
+            WorkloadAccountProps(
+                account_id="own-pods", project="p", workload_pool="p.svc.id.goog", namespace="rl", service_account="rl"
+            ),
+            cluster=gke.cluster,
+        )
+        bucket = Bucket(stack, "data", BucketProps(name="data", project="p", location="us-central1"))
+        BucketAccess(stack, "access", BucketAccessProps(bucket=bucket.name, member=pods.member))
+
+    found = written(build)["resource"]
+    assert found["google_storage_bucket_iam_member"]["access"] == {
+        "bucket": "${google_storage_bucket.data.name}",
+        "member": "${google_service_account.pods.member}",
+        "role": "roles/storage.objectUser",
+    }
+    gke = found["google_container_cluster"]["gke"]
+    assert gke["network"] == "${google_compute_network.net.id}"
+    assert gke["subnetwork"] == "${google_compute_subnetwork.net-nodes.id}"
+    assert "google_project_iam_member.nodes-logging-logWriter" in gke["depends_on"]
+    assert found["google_container_node_pool"]["cpu"]["cluster"] == "${google_container_cluster.gke.name}"
+    lustre = found["google_lustre_instance"]["lustre"]
+    assert lustre["depends_on"] == ["google_service_networking_connection.psa-connection"]
+    assert found["google_service_account_iam_member"]["pods-identity"]["member"] == (
+        "serviceAccount:p.svc.id.goog[rl/rl]"
+    )
+
+
+OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("objects", "says"),
+    [
+        ([], "at least 1 item"),
+        ([SCRIPTS], "has 0 of RayJob and RayCluster; give exactly one"),
+        ([RAY_JOB, {**RAY_JOB, "kind": "RayCluster"}], "has 2 of RayJob and RayCluster; give exactly one"),
+        ([RAY_JOB, SCRIPTS, SCRIPTS], "configmap-train-1 stands there twice"),
+        ([RAY_JOB, {"kind": "ConfigMap"}], "a whole object, with apiVersion, kind and metadata.name"),
+        ([RAY_JOB, {**OBJECT, "metadata": {"nam": "a"}}], "a whole object, with apiVersion, kind and metadata.name"),
+        ([RAY_JOB, "kind: ConfigMap"], "valid dictionary"),
+    ],
+)
+def test_a_ray_chart_has_one_job(objects: list[Any], says: str) -> None:
+    load()
+    from groundplan.workload.constructs import RayJobChartProps
+
+    with pytest.raises(ValidationError, match=says) as refused:
+        RayJobChartProps(release="r", namespace="n", objects=objects)
+    assert refused.value.title == "RayJobChartProps"
+    RayJobChartProps(release="r", namespace="n", objects=[RAY_JOB, OBJECT])
+
+
+@pytest.mark.parametrize(
+    ("module", "props", "field", "value", "limit"),
+    [
+        ("platform.access", "NamespaceProps", "name", "My_Space", "a Kubernetes name"),
+        ("platform.access", "NamespaceProps", "pod_security", "none", "'privileged', 'baseline'"),
+        ("platform.access", "NamespaceProps", "labels", {"a": "-"}, "a Kubernetes label value"),
+        ("platform.access", "PodAccountProps", "email", "", "at least 1 character"),
+        ("platform.access", "SecretProps", "variable", "2nd", "letters, digits, - and _"),
+        ("platform", "LustreVolumeProps", "claim_gib", 0, "greater than or equal to 1"),
+        ("platform.chart", "OperatorProps", "repository", "charts.example", "https:// or oci://"),
+        ("platform.chart", "GibInstallerProps", "accelerators", "nvidia-b200", "valid tuple"),
+        ("platform.chart", "PassThroughChartProps", "release", "r" * 54, "1 to 53 lower-case letters"),
+        ("workload", "RayJobChartProps", "release", "Job", "1 to 53 lower-case letters"),
+        ("storage", "BucketProps", "name", "My Bucket", "a bucket's name"),
+        ("storage", "BucketAccessProps", "role", "objectUser", "a role such as roles/storage.objectUser"),
+        ("cluster.account", "NodeAccountProps", "account_id", "short", "6 to 30 lower-case letters"),
+        ("cluster.account", "WorkloadAccountProps", "namespace", "a.b", "a Kubernetes name"),
+        ("cluster", "PrivateClusterProps", "release_channel", "FAST", "'RAPID', 'REGULAR', 'STABLE' or 'EXTENDED'"),
+        ("cluster", "PrivateClusterProps", "max_pods_per_node", 257, "less than or equal to 256"),
+        ("cluster", "PrivateClusterProps", "name", "c" * 41, "1 to 40 lower-case letters"),
+        ("cluster", "CpuPoolProps", "disk_gib", 49, "greater than or equal to 50"),
+        ("network", "PrimaryNetworkProps", "mtu", 1299, "greater than or equal to 1300"),
+        ("network", "PrimaryNetworkProps", "nat", "no", "valid boolean"),
+        ("network", "PrivateServiceAccessProps", "prefix_length", 30, "less than or equal to 29"),
+        ("network.firewall", "IngressRuleProps", "source_ranges", (), "at least 1 item"),
+        ("gpu.fabric", "GvnicNetworkProps", "mtu", 8897, "less than or equal to 8896"),
+    ],
+)  # fmt: skip
+def test_a_limit_is_told_with_field_and_value(module: str, props: str, field: str, value: Any, limit: str) -> None:
+    load()
+    part, _, kind = module.partition(".")
+    constructs = importlib.import_module(f"groundplan.{part}.{kind + '_' if kind else ''}constructs")
+    with pytest.raises(ValidationError) as refused:
+        getattr(constructs, props)(**{field: value})
+    assert refused.value.title == props
+    found = [each for each in refused.value.errors() if each["loc"][0] == field]
+    assert [each["input"] for each in found] == [value["a"] if isinstance(value, dict) else value]
+    assert limit in found[0]["msg"]
+
+
+def test_counts_that_contradict_one_another_are_refused() -> None:
+    load()
+    from groundplan.cluster.constructs import CpuPoolProps
+    from groundplan.platform.constructs import LustreVolumeProps
+    from groundplan.storage.constructs import LustreInstance
+
+    pool: dict[str, Any] = {
+        "name": "p", "project": "p", "cluster": "c", "location": "us-central1", "zone": "us-central1-a",
+        "nodes_account": "a@p",
+    }  # fmt: skip
+    CpuPoolProps(**pool, min_nodes=5)
+    with pytest.raises(ValidationError, match=r"max_nodes: 5 is not at least min_nodes \(6\)"):
+        CpuPoolProps(**pool, min_nodes=6)
+    volume: dict[str, Any] = {
+        "lustre": LustreInstance.existing(name="l", project="p", zone="us-central1-a", filesystem="f"),
+        "volume": "v", "claim": "c", "namespace": "n", "storage_class": "s", "capacity_gib": 9000,
+    }  # fmt: skip
+    LustreVolumeProps(**volume, claim_gib=9000)
+    with pytest.raises(ValidationError, match=r"claim_gib: 9001 is not at most capacity_gib \(9000\)"):
+        LustreVolumeProps(**volume, claim_gib=9001)
+
+
+def test_a_reference_passes_where_a_name_is_checked() -> None:
+    load()
+    from groundplan.storage.constructs import BucketProps
+
+    props = BucketProps(name="${var.prefix}-Data", project="p", location="US", labels={"team": "${var.team}"})
+    assert props.name == "${var.prefix}-Data"
+
+
+MODULES = [
+    f"groundplan.{path.parent.name}.{path.stem}"
+    for path in sorted((ROOT / "constructs" / "groundplan").glob("*/*constructs.py"))
+    if path.parent.name != "kernel"
+]
+
+
+def classes(module: str) -> list[type]:
+    load()
+    found = vars(importlib.import_module(module)).values()
+    return [each for each in found if isinstance(each, type) and each.__module__ == module]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_props_are_frozen_documented_and_refuse_typos(module: str) -> None:
+    for props in filter(dataclasses.is_dataclass, classes(module)):
+        name = props.__name__
+        fields = {each.name: each for each in dataclasses.fields(props)}
+        assert props.__dataclass_params__.frozen, name
+        with pytest.raises(ValidationError) as refused:
+            props(**{f"{each}_": "typo" for each in fields}, tpyo=1)
+        typos = {each["loc"][0] for each in refused.value.errors() if each["type"] == "unexpected_keyword_argument"}
+        assert (refused.value.title, typos) == (name, {*(f"{each}_" for each in fields), "tpyo"})
+        texts: dict[str, str] = {}
+        for base in reversed(props.__mro__):
+            texts |= _docstrings(base.__module__).get(base.__name__, {}) if base is not object else {}
+        for each in fields.values():
+            assert texts.get(each.name), f"{name}.{each.name} says nothing"
+            optional = each.default is not dataclasses.MISSING or each.default_factory is not dataclasses.MISSING
+            assert not optional or "Default:" in texts[each.name], f"{name}.{each.name} does not say its default"
+
+
+def test_the_library_page_lists_every_construct() -> None:
+    from groundplan.kernel.constructs import Part
+
+    page = (ROOT / "docs" / "library.md").read_text("utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    for module in MODULES:
+        for construct in (each for each in classes(module) if issubclass(each, Part)):
+            (row,) = (each for each in rows if f"`{construct.__name__}`" in each.split("|")[1])
+            assert f"`{module}`" in row
+            existing = row.rstrip("|").split("|")[-1]
+            assert hasattr(construct, "existing") == ("`" in existing), row

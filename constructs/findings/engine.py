@@ -2,7 +2,7 @@
 
 A :class:`Finding` names the rule that was broken, how bad that is, the thing, and the mend. A :class:`Rule` is a plain
 function from a subject (a Site, a plan) to findings, registered with the :func:`rule` decorator; its docstring is its
-documentation page (``groundplan explain RULE``).
+documentation page (``groundplan explain RULE``), which ends with its `Source:` and its `Mend:`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,19 @@ class Severity(StrEnum):
 
     ERROR = "error"
     WARNING = "warning"
+
+
+class Subject(StrEnum):
+    """What a rule judges."""
+
+    SITE = "site"
+    """One profile, resolved."""
+    FLEET = "fleet"
+    """Several profiles, against one another."""
+    PLAN = "plan"
+    """Terraform's plans, or two synth outputs."""
+    REHEARSAL = "rehearsal"
+    """A run of Terraform on simulated providers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +63,24 @@ class Finding:
     location: Location | None = None
     ignored: str = ""
     """The reason for which the profile accepts it; empty when it counts."""
+    stack: str = ""
+    """The stack that `address` stands in."""
+    category: str = ""
+    """What it is about: the rule's topic."""
+    consequence: str = ""
+    """What comes of it, where that is not said in `message`."""
+    standing: bool = False
+    """Whether it was so before the plan: reported, and of no weight."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it weighs: not accepted by anybody, and not so before."""
+        return not self.standing and not self.ignored
+
+    @property
+    def text(self) -> str:
+        """The message with what comes of it."""
+        return f"{self.message}; {self.consequence}" if self.consequence else self.message
 
     @property
     def where(self) -> str:
@@ -79,35 +110,55 @@ class Problem:
     severity: Severity | None = None
     member: int = 0
     """Which profile it is about, for the rules of a fleet."""
+    address: str = ""
+    """The resource or stack it is about, for the rules of a rehearsal."""
 
 
-CheckFunction = Callable[[Any], Iterator[Problem]]
+#: From what is judged to problems (a Problem; rules on plans yield a kind of their own).
+CheckFunction = Callable[[Any], Iterator[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A named check. `slug` is stable: profiles ignore rules by it, and reports cite it."""
+    """A named check. `slug` is stable: profiles ignore rules by it, and reports cite it.
+
+    `page` stands for the docstring of the check where one check serves several rules.
+    """
 
     slug: str
     severity: Severity
     check: CheckFunction
     topic: str
-    subject: str = "site"
-    """What the check takes: a "site", or a "fleet" of them."""
+    subject: Subject = Subject.SITE
+    page: str = ""
 
     @property
     def documentation(self) -> str:
         """The rule's docs page: its docstring, cleaned of indentation."""
         import inspect  # a heavy module that only `groundplan rules` and `explain` need
 
-        return inspect.cleandoc(self.check.__doc__ or "")
+        return inspect.cleandoc(self.page or self.check.__doc__ or "")
 
     @property
     def summary(self) -> str:
         """The first sentence of the docs page."""
-        first = " ".join((self.check.__doc__ or "").strip().partition("\n\n")[0].split())
+        first = " ".join((self.page or self.check.__doc__ or "").strip().partition("\n\n")[0].split())
         sentence, dot, _ = first.partition(". ")
         return sentence + dot.strip()
+
+    @property
+    def source(self) -> str:
+        """Where it is known from; empty when its page does not say."""
+        return self._paragraph("Source:")
+
+    @property
+    def mend(self) -> str:
+        """What to change, in a sentence; empty when its page does not say."""
+        return self._paragraph("Mend:")
+
+    def _paragraph(self, word: str) -> str:
+        found = (each for each in self.documentation.split("\n\n") if each.startswith(word))
+        return " ".join(next(found, "").removeprefix(word).split())
 
     def findings(self, subject: Any) -> Iterator[Finding]:
         """Run the check and give its problems this rule's name and severity."""
@@ -115,15 +166,60 @@ class Rule:
 
     def finding(self, problem: Problem) -> Finding:
         """A problem under this rule's name."""
-        return Finding(self.slug, problem.severity or self.severity, problem.message, problem.hint, problem.path)
+        return Finding(
+            self.slug,
+            problem.severity or self.severity,
+            problem.message,
+            problem.hint,
+            problem.path,
+            problem.address,
+            category=self.topic,
+        )
 
 
-#: Every registered rule by slug, in order of registration (imports are fixed, so the order is too).
-RULES: dict[str, Rule] = {}
+#: Subjects that are judged together share their slugs; a plan has its own, since one fact may be told of both.
+_FAMILIES = {Subject.FLEET: Subject.SITE}
+
+
+class Registry:
+    """Every rule, in order of registration (imports are fixed, so the order is too)."""
+
+    def __init__(self) -> None:
+        self._rules: list[Rule] = []
+
+    def add(self, entry: Rule) -> None:
+        """Register a rule. Raises ValueError when its slug is taken, or nothing documents it."""
+        if not entry.page and not entry.check.__doc__:
+            raise ValueError(f"rule {entry.slug} has no docstring")
+        family = _FAMILIES.get(entry.subject, entry.subject)
+        if any(each.slug == entry.slug and _FAMILIES.get(each.subject, each.subject) is family for each in self._rules):
+            raise ValueError(f"rule {entry.slug} is registered twice")
+        self._rules.append(entry)
+
+    def all(self) -> list[Rule]:
+        """Every rule."""
+        return list(self._rules)
+
+    def of(self, *subjects: Subject) -> dict[str, Rule]:
+        """The rules on these subjects by slug."""
+        return {entry.slug: entry for entry in self._rules if entry.subject in subjects}
+
+    @property
+    def of_profiles(self) -> dict[str, Rule]:
+        """The rules of `check`: those on a site, and those on several."""
+        return self.of(Subject.SITE, Subject.FLEET)
+
+    def named(self, slug: str) -> list[Rule]:
+        """All rules of this name: one, or one for profiles and one for plans."""
+        return [entry for entry in self._rules if entry.slug == slug]
+
+
+#: The one registry.
+RULES = Registry()
 
 
 def rule(
-    slug: str, severity: Severity = Severity.ERROR, subject: str = "site"
+    slug: str, severity: Severity = Severity.ERROR, subject: Subject = Subject.SITE
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Register a check function under `slug`; its topic is the folder it stands in.
 
@@ -131,13 +227,9 @@ def rule(
     """
 
     def register(check: CheckFunction) -> CheckFunction:
-        if slug in RULES:
-            raise ValueError(f"rule {slug} is registered twice")
-        if not check.__doc__:
-            raise ValueError(f"rule {slug} has no docstring")
         parts = check.__module__.split(".")  # groundplan.network.rules; groundplan.site.rules.names for the whole site
         topic = parts[-1] if parts[1] in ("site", "on_plans") else parts[1]
-        RULES[slug] = Rule(slug, severity, check, topic, subject)
+        RULES.add(Rule(slug, severity, check, topic, subject))
         return check
 
     return register

@@ -146,3 +146,16 @@ def names_secret(line: str) -> bool:
 def is_secret_path(path: tuple[str | int, ...]) -> bool:
     """Whether what stands at this place of a profile is never shown: `secrets` and all that is named like a secret."""
     return path[:1] == ("secrets",) or any(is_secret_name(part) for part in path if isinstance(part, str))
+
+
+def printable_report(report: str) -> tuple[str, int]:
+    """The report with every line that still looks like a secret masked, and how many lines that were.
+
+    The last guard before printing, of every command. Nothing should be left to mask here: each value is masked where
+    it is shown. This catches what a new format forgot.
+    """
+    lines = report.splitlines(keepends=True)
+    if not looks_secret("".join(dict.fromkeys(lines))):  # most lines of a large report are alike
+        return report, 0
+    masked = [mask_secrets(line) if looks_secret(line) else line for line in lines]
+    return "".join(masked), sum(line != shown for line, shown in zip(lines, masked, strict=True))

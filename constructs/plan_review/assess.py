@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from findings import Severity
+from findings import Finding, Severity
 from plan_review import completeness, destruction, display, model, secrecy  # noqa: F401  (they register the rules of any plan)
-from plan_review.judgement import PLAN_RULES as PLAN_RULES
-from plan_review.judgement import Category, Notice, PlanRule, in_order
+from plan_review.judgement import Category, PlanRule, in_order, plan_rules
 from plan_review.model import QUIET, Action, Plan, Resources
 
 
@@ -65,7 +64,7 @@ class Assessment:
     """Everything that a report says."""
 
     plans: tuple[Plan, ...]
-    notices: tuple[Notice, ...]
+    notices: tuple[Finding, ...]
     verdict: Verdict
     provenance: Provenance
     old: Resources
@@ -75,8 +74,8 @@ class Assessment:
     counts: dict[Action, int] = field(default_factory=dict)
 
     @property
-    def counting(self) -> list[Notice]:
-        """Notices that weigh in the verdict."""
+    def counting(self) -> list[Finding]:
+        """Findings that weigh in the verdict."""
         return [each for each in self.notices if each.counts]
 
     @property
@@ -88,7 +87,7 @@ class Assessment:
         return sum(any(c.action not in QUIET for c in plan.changes) for plan in self.plans)
 
     def has(self, category: Category) -> bool:
-        return any(each.category is category for each in self.counting)
+        return any(each.category == category for each in self.counting)
 
 
 def assess(
@@ -105,8 +104,8 @@ def assess(
     product says beyond them.
     """
     old, new = model.before(plans), model.after(plans)
-    rules = [*PLAN_RULES.values(), *policies]
-    found: list[Notice] = []
+    rules = [*plan_rules().values(), *policies]
+    found: list[Finding] = []
     for rule in rules:
         found += rule.notices(plans) if rule.on == "changes" else _resource_notices(rule, old, new)
     reasons = ignores or {}
@@ -134,13 +133,13 @@ def assess(
     )
 
 
-def _resource_notices(rule: PlanRule, old: Resources, new: Resources) -> list[Notice]:
+def _resource_notices(rule: PlanRule, old: Resources, new: Resources) -> list[Finding]:
     """What a policy says of what will be; `standing` when it says the same of what is."""
     already = {(each.stack, each.address, each.message) for each in rule.notices(old)}
     return [replace(each, standing=(each.stack, each.address, each.message) in already) for each in rule.notices(new)]
 
 
-def _verdict(notices: Sequence[Notice]) -> Verdict:
+def _verdict(notices: Sequence[Finding]) -> Verdict:
     counting = [each for each in notices if each.counts]
     if any(each.severity is Severity.ERROR for each in counting):
         return Verdict.DANGEROUS

@@ -17,6 +17,8 @@ from plan_review.model import Action, Plan
 def plan_errored(plans: Sequence[Plan]) -> Iterator[Breach]:
     """Terraform stopped with an error while it planned: what stands here is not everything.
 
+    Source: Terraform documentation, "JSON output format", `errored`.
+
     Mend: see Terraform's own output for the error, and plan again.
     """
     for plan in plans:
@@ -29,6 +31,8 @@ def plan_errored(plans: Sequence[Plan]) -> Iterator[Breach]:
 def plan_incomplete(plans: Sequence[Plan]) -> Iterator[Breach]:
     """A plan leaves something out: made with -target, or with deferred changes.
 
+    Source: Terraform documentation, "JSON output format", `complete`, and `terraform plan`, "Resource targeting".
+
     Mend: plan again without -target.
     """
     for plan in plans:
@@ -40,6 +44,9 @@ def plan_incomplete(plans: Sequence[Plan]) -> Iterator[Breach]:
 @plan_rule("perpetual-diff", Severity.WARNING, Category.DISTURB)
 def perpetual_diff(plans: Sequence[Plan]) -> Iterator[Breach]:
     """A change that is none in meaning: another order, notation or empty value. It would come back with every plan.
+
+    Source: groundplan's own comparison of before and after, from what plans of the google provider show: null and [], a
+    path and its full link, another order.
 
     Mend: write the value as the API gives it back; each report shows both.
     """

@@ -21,6 +21,9 @@ def resource_replaced(plans: Sequence[Plan]) -> Iterator[Breach]:
     An error when nodes with GPUs, a cluster, or data go; else a warning. The cause is what forces it: the arguments
     that the provider cannot change in place, or what it follows by `replace_triggered_by`.
 
+    Source: Terraform documentation, "JSON output format", `action_reason` and `replace_paths`, and the `lifecycle`
+    block, `replace_triggered_by`.
+
     Mend: undo the change that forces it, or plan the time: end the running job, save what is needed.
     """
     yield from _gone(plans, Action.REPLACE)
@@ -31,6 +34,9 @@ def resource_destroyed(plans: Sequence[Plan]) -> Iterator[Breach]:
     """Something that exists is destroyed and not made anew.
 
     An error when nodes with GPUs, a cluster, or data go; else a warning.
+
+    Source: Terraform documentation, "JSON output format", `action_reason` (delete_because_...), and "Destroy a
+    resource".
 
     Mend: put it back into the configuration, or plan the time.
     """
@@ -74,6 +80,8 @@ def _breach(change: Change, lost: Loss, message: str) -> Breach:
 @plan_rule("resource-forgotten", Severity.WARNING, Category.DISTURB)
 def resource_forgotten(plans: Sequence[Plan]) -> Iterator[Breach]:
     """Terraform lets go of something that stays in the cloud: it is paid on, and managed by nobody.
+
+    Source: Terraform documentation, "Remove a resource from state" (a `removed` block with `destroy = false`).
 
     Mend: import it elsewhere, or destroy it.
     """

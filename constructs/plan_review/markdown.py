@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from findings import Finding
 from plan_review import report
 from plan_review.assess import Assessment, Verdict
-from plan_review.judgement import Notice
 
 #: GitHub refuses longer comments. Counted in bytes, so that no way of counting exceeds it.
 LIMIT = 65_536
@@ -122,7 +122,7 @@ def _details(title: str, body: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>\n"
 
 
-def _notice(notice: Notice) -> str:
+def _notice(notice: Finding) -> str:
     return f"`{notice.rule}` {escape(notice.message)}"
 
 

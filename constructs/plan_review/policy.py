@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from findings import Severity, UserError
-from plan_review.judgement import PLAN_RULES, Breach, Category, Check, PlanRule, Subject
+from plan_review.judgement import Breach, Category, Check, On, PlanRule, new_rule, plan_rules
 from plan_review.model import Change, Plan, Resource, Resources
 
 __all__ = ["Breach", "Category", "Change", "Plan", "Resource", "Resources", "Severity", "breach", "policy"]
@@ -43,14 +43,14 @@ def policy(
     slug: str,
     severity: Severity = Severity.ERROR,
     category: Category = Category.POLICY,
-    on: Subject = "resources",
+    on: On = "resources",
 ) -> Any:
     """Make a function a policy under `slug`. Its docstring is shown in SARIF. `on="changes"` gives it the plans."""
 
     def mark(check: Check) -> Check:
         if not re.fullmatch(r"[a-z][a-z0-9-]*", slug):
             raise UserError(f"policy {slug}: a slug is lower-case letters, digits and hyphens")
-        setattr(check, _MARK, PlanRule(slug, severity, category, check, on))
+        setattr(check, _MARK, new_rule(slug, severity, category, check, on))
         return check
 
     return mark
@@ -74,9 +74,9 @@ def load_policies(files: Iterable[Path] = (), *, entry_points: bool = True) -> t
                 raise UserError(f"policies of entry point {point.name}: {_said(error)}") from error
     for file in files:
         found += _of(_module(file), str(file))
-    slugs: set[str] = set()
+    slugs = set(plan_rules())
     for rule in found:
-        if rule.slug in slugs or rule.slug in PLAN_RULES:
+        if rule.slug in slugs:
             raise UserError(f"policy {rule.slug} exists already; give it another name")
         slugs.add(rule.slug)
     return tuple(replace(rule, check=_guarded(rule)) for rule in found)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from findings import Finding
 from plan_review import display
 from plan_review.assess import Assessment
 from plan_review.display import Difference, count
-from plan_review.judgement import Notice
 from plan_review.model import QUIET, Action, Change, Plan
 
 SAFE_MEANING = "nothing that exists is replaced, destroyed, disturbed, opened or left unprotected"
@@ -96,7 +96,7 @@ def provenance(result: Assessment) -> list[tuple[str, str]]:
     return [(display.plain(what), display.plain(value)) for what, value in found]
 
 
-def mends(notices: list[Notice]) -> list[tuple[str, str, str]]:
+def mends(notices: list[Finding]) -> list[tuple[str, str, str]]:
     """(numbers of the notices, rule, mend): the same mend of one rule once."""
     found: dict[tuple[str, str], list[int]] = {}
     for number, each in enumerate(notices, 1):
@@ -116,12 +116,12 @@ def _numbers(numbers: list[int]) -> str:
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def standing(result: Assessment) -> list[Notice]:
+def standing(result: Assessment) -> list[Finding]:
     """What was so before the plan."""
     return [each for each in result.notices if each.standing and not each.ignored]
 
 
-def ignored(result: Assessment) -> list[Notice]:
+def ignored(result: Assessment) -> list[Finding]:
     """What somebody accepted, with the reason."""
     return [each for each in result.notices if each.ignored]
 

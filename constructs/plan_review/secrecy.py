@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from findings import Severity
-from findings.redaction import find_secrets, is_secret_name, looks_secret, mask_secrets
+from findings.redaction import find_secrets, is_secret_name, looks_secret
 from plan_review import helm_values, values
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.model import QUIET, Action, Change, Plan
@@ -35,6 +34,9 @@ def secret_value(plans: Sequence[Plan]) -> Iterator[Breach]:
 
     By its look (the issuers' own prefixes), or because it stands under a name such as HF_TOKEN or password. The value
     is never printed.
+
+    Source: Terraform documentation, "Manage sensitive data in your configuration"; which prefixes and names mean a
+    secret is groundplan's own list.
 
     Mend: a reference (an existing Secret, Secret Manager), or an ephemeral variable into a write-only argument; and
     revoke the value that was shown.
@@ -116,6 +118,9 @@ def secret_in_state(plans: Sequence[Plan]) -> Iterator[Breach]:
     `sensitive` hides from the display alone. Write-only arguments (`data_wo`, `secret_data_wo`, `set_wo`) are kept
     nowhere.
 
+    Source: Terraform documentation, "Manage sensitive data in your configuration" and "Use temporary write-only
+    arguments"; terraform-provider-helm#1464.
+
     Mend: the write-only argument with an ephemeral variable, or a reference.
     """
     for plan in plans:
@@ -133,20 +138,3 @@ def secret_in_state(plans: Sequence[Plan]) -> Iterator[Breach]:
                         "whoever reads the state has it in plain text",
                     )
                     break
-
-
-def any_secret(texts: Any) -> bool:
-    """Whether any text of a report still looks like a secret: the last guard before printing."""
-    return any(isinstance(value, str) and looks_secret(value) for _, value in values.leaves(texts))
-
-
-def printable_report(report: str) -> tuple[str, int]:
-    """The report with every line that still looks like a secret masked, and how many lines that were.
-
-    Nothing should be left to mask here: each value is masked where it is shown. This catches what a new format forgot.
-    """
-    lines = report.splitlines(keepends=True)
-    if not any_secret("".join(dict.fromkeys(lines))):  # most lines of a large report are alike
-        return report, 0
-    masked = [mask_secrets(line) if any_secret(line) else line for line in lines]
-    return "".join(masked), sum(line != shown for line, shown in zip(lines, masked, strict=True))

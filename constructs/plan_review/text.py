@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from findings import Finding
 from plan_review import report
 from plan_review.assess import Assessment
-from plan_review.judgement import Notice
 
-#: Notices in full before the rest is counted; the first four stand in the first ten lines.
+#: Findings in full before the rest is counted; the first four stand in the first ten lines.
 _MOST = 20
 
 #: Changes and differences that a terminal shows; the HTML report has all.
@@ -53,7 +53,7 @@ def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield ""
 
 
-def _short(notice: Notice) -> str:
+def _short(notice: Finding) -> str:
     return f"[{notice.rule}] {notice.message}"
 
 

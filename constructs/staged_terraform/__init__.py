@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from staged_terraform.optional_packages import OptionalPackageMissing, require_optional_packages
     from staged_terraform.rehearsal import Options, Rehearsal, StackMissing, rehearse
     from staged_terraform.report import Report
+    from staged_terraform.schema_changes import SchemaChanges
     from staged_terraform.schemas import WheelMissing
     from staged_terraform.server import Server
     from staged_terraform.simulated_cloud import SimulatedCloud
@@ -50,6 +51,7 @@ _HOMES = {
     "Progress": "display",
     "Rehearsal": "rehearsal",
     "Report": "report",
+    "SchemaChanges": "schema_changes",
     "Server": "server",
     "SimulatedCloud": "simulated_cloud",
     "Stack": "stacks",
@@ -78,6 +80,7 @@ __all__ = [
     "Progress",
     "Rehearsal",
     "Report",
+    "SchemaChanges",
     "Server",
     "SimulatedCloud",
     "Stack",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
 
 from staged_terraform.cty_values import UNKNOWN, Value
 from staged_terraform.protocol import Diagnostic, Path
@@ -24,18 +23,18 @@ def conform(cty: CtyType, value: Value) -> Value:
     return [conform(inner, each) for each in value]
 
 
-def mark(block: Block, path: list[str], flag: Literal["sensitive", "computed"]) -> None:
-    """Hide the argument at `path` in plans, or let the API answer it where nobody sets it."""
+def mark_sensitive(block: Block, path: list[str]) -> None:
+    """Hide the argument at `path` in plans."""
     name, *rest = path
     if rest and name in block.blocks:
-        mark(block.blocks[name].block, rest, flag)
+        mark_sensitive(block.blocks[name].block, rest)
     elif name in block.attributes:
         attribute = block.attributes[name]
         for inner in rest:
             if inner not in attribute.nested:
                 return
             attribute = attribute.nested[inner]
-        setattr(attribute, flag, True)
+        attribute.sensitive = True
 
 
 def check_choices(block: Block, config: Value, at: Path, found: list[Diagnostic]) -> None:

@@ -37,7 +37,6 @@ class TypeFacts:
     left_empty: frozenset[str] = frozenset()
     appears: frozenset[str] = frozenset()
     never_sent: dict[str, str] = field(default_factory=dict)
-    computed: frozenset[str] = frozenset()
     false_is_unset: frozenset[str] = frozenset()
     links: dict[str, str] = field(default_factory=dict)
     copies: dict[str, str] = field(default_factory=dict)
@@ -96,7 +95,7 @@ class Facts:
             force_new=force_new,
             replaced_if=merged.get("replaced_if", {}),
             in_place=expand(merged.get("in_place", "")),
-            defaults=_present(block, merged.get("defaults", {})),
+            defaults=_present(block, {**merged.get("always", {}), **merged.get("defaults", {})}),
             computed_blocks=computed_blocks if entry else _guess_computed_blocks(block),
             sensitive=expand(merged.get("sensitive", "")),
             unknown=expand(merged.get("unknown", "")),
@@ -108,7 +107,6 @@ class Facts:
             left_empty=expand(merged.get("left_empty", "")),
             appears=expand(merged.get("appears", "")),
             never_sent=merged.get("never_sent", {}),
-            computed=expand(merged.get("computed", "")),
             false_is_unset=expand(merged.get("false_is_unset", "")),
             links=merged.get("links", {}),
             copies=merged.get("copies", {}),

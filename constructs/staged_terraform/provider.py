@@ -15,7 +15,7 @@ from staged_terraform import cluster_api, planning, roce_network
 from staged_terraform import protocol as wire_format
 from staged_terraform.after_apply import as_stored
 from staged_terraform.computed_values import computed, known, render
-from staged_terraform.conformance import check_choices, conform, mark
+from staged_terraform.conformance import check_choices, conform, mark_sensitive
 from staged_terraform.cty_values import UNKNOWN, Value
 from staged_terraform.data_sources import read_data_source
 from staged_terraform.facts import TypeFacts
@@ -41,12 +41,11 @@ class SimulatedProvider:
         self.provider_block = schemas.get(("provider", name), Block())
         self.resources = {key: block for (kind, key), block in schemas.items() if kind == "resource"}
         self.data_sources = {key: block for (kind, key), block in schemas.items() if kind == "data"}
+        self.ephemeral = {key: block for (kind, key), block in schemas.items() if kind == "ephemeral"}
         self.facts = {key: cloud.facts.of(key, block) for key, block in self.resources.items()}
         for key, block in self.resources.items():
             for path in self.facts[key].sensitive:
-                mark(block, path.split("."), "sensitive")
-            for path in self.facts[key].computed:
-                mark(block, path.split("."), "computed")
+                mark_sensitive(block, path.split("."))
         self.handlers: dict[str, Handler] = {
             "GetProviderSchema": self.schema,
             "ValidateProviderConfig": lambda request: b"",
@@ -59,6 +58,10 @@ class SimulatedProvider:
             "ApplyResourceChange": self.apply,
             "ImportResourceState": self.import_state,
             "ReadDataSource": self.read_data,
+            "ValidateEphemeralResourceConfig": lambda request: b"",
+            "OpenEphemeralResource": self.open_ephemeral,
+            "RenewEphemeralResource": lambda request: b"",
+            "CloseEphemeralResource": lambda request: b"",
             "GetFunctions": lambda request: b"",
             "StopProvider": lambda request: b"",
         }
@@ -70,6 +73,7 @@ class SimulatedProvider:
             self.encoded("provider", self.name),
             {name: self.encoded("resource", name) for name in self.resources if self.serves("resource", name)},
             {name: self.encoded("data", name) for name in self.data_sources if self.serves("data", name)},
+            {name: self.encoded("ephemeral", name) for name in self.ephemeral if self.serves("ephemeral", name)},
         )
 
     def serves(self, kind: str, name: str) -> bool:
@@ -78,7 +82,12 @@ class SimulatedProvider:
     def encoded(self, kind: str, name: str) -> bytes:
         """A schema's bytes, kept: every Terraform command asks for them again."""
         if (kind, name) not in self._encoded:
-            blocks = {"resource": self.resources, "data": self.data_sources, "provider": {name: self.provider_block}}
+            blocks = {
+                "resource": self.resources,
+                "data": self.data_sources,
+                "ephemeral": self.ephemeral,
+                "provider": {name: self.provider_block},
+            }
             version = self.facts[name].version if kind == "resource" else 0
             self._encoded[kind, name] = wire_format.schema(blocks[kind][name], version)
         return self._encoded[kind, name]
@@ -209,6 +218,15 @@ class SimulatedProvider:
                 cluster = self.cluster()
             state = read_data_source(self.cloud, name, self.data_sources[name], config, self.surroundings(), cluster)
             answer.fields = [(1, wire_format.dynamic_value(state))]
+        return answer.encoded()
+
+    def open_ephemeral(self, request: Message) -> bytes:
+        """What an ephemeral resource answers: read like a data source, and written nowhere by Terraform."""
+        name = wire_format.text(request, 1)
+        config = wire_format.dynamic(request, 2)
+        with _diagnosed(1) as answer:
+            found = read_data_source(self.cloud, name, self.ephemeral[name], config, self.surroundings(), "")
+            answer.fields = [(3, wire_format.dynamic_value(found))]
         return answer.encoded()
 
     # --- helpers -------------------------------------------------------------------------------------------------

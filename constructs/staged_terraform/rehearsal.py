@@ -10,19 +10,20 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from findings import Finding, Severity, UserError
+from findings import RULES, Severity, Subject, UserError
 from staged_terraform import fault_recovery
 from staged_terraform.knowledge import NOTHING_KNOWN, Knowledge
 from staged_terraform.report import Report, StackReport, changes
+from staged_terraform.rules import rule_of
 from staged_terraform.schemas import TypeKey
 from staged_terraform.server import Server
 from staged_terraform.simulated_cloud import SimulatedCloud
-from staged_terraform.stacks import Stack, keys_of, names_made, other_versions, protected, read_stacks
+from staged_terraform.stacks import Stack, keys_of, names_made, protected, read_stacks
 from staged_terraform.terraform import Result, Terraform, scratch_copy, type_keys
 from staged_terraform.timeline import critical_path
 
@@ -74,8 +75,8 @@ def rehearse(
         cloud = SimulatedCloud(
             knowledge.facts, outside=set(options.existing), made_by_stacks=names_made([*stacks, *old])
         )
-        with Server(keys_of([*stacks, *old]), cloud, cache=knowledge.cache) as server:
-            run = Rehearsal(server, report, options, progress or (lambda *_: None))
+        with Server(keys_of([*stacks, *old]), cloud, cache=knowledge.cache, changes=knowledge.changes) as server:
+            run = Rehearsal(server, report, options, progress or (lambda *_: None), knowledge.changes.versions)
             if options.previous:
                 run.build_previous(old, options.previous, scratch / "old")
             run.go(stacks, scratch_copy(synth_output, scratch / "new"))
@@ -97,6 +98,7 @@ class Rehearsal:
     report: Report
     options: Options
     progress: Progress
+    versions: Mapping[str, str] = field(default_factory=dict)
     previous: dict[str, Path] = field(default_factory=dict)
     applied: list[tuple[Stack, Terraform, StackReport]] = field(default_factory=list)
 
@@ -139,11 +141,10 @@ class Rehearsal:
                 return
             entry = StackReport(stack.name, stack.kind)
             self.report.stacks.append(entry)
-            if missing := stack.unknown_providers:
-                self.find("rehearsal-provider", f"no simulation of {', '.join(missing)}", stack.name)
+            self.judge("rehearsal-provider", stack)
+            self.judge("rehearsal-version", (stack, self.versions))
+            if self.failed:
                 return
-            for mismatch in other_versions(stack):
-                self.find("rehearsal-version", mismatch, stack.name, severity=Severity.WARNING)
             terraform = self.terraform(stack, root)
             before = self.previous.get(stack.name) or self.previous.get(stack.kind)
             if before and (before / "rehearsal.tfstate").exists():
@@ -155,9 +156,8 @@ class Rehearsal:
         if self.options.until == "destroy":
             self.destroy()
         played = {each.fault for each in self.report.faults if each.hit or each.fault == "lock"}
-        for text in self.options.faults:
-            if text not in played and not self.failed:
-                self.find("rehearsal-fault", "it hit nothing: the stacks make nothing of its type", f"--fault {text}")
+        if not self.failed:
+            self.judge("rehearsal-fault", [text for text in self.options.faults if text not in played])
 
     @property
     def failed(self) -> bool:
@@ -199,10 +199,8 @@ class Rehearsal:
         again = terraform.plan("-detailed-exitcode")
         entry.seconds["re-plan"] = again.seconds
         entry.empty_replan = again.code == 0
-        if again.code == 2:
-            for address, action in again.changes.items() or [("(outputs)", "update")]:
-                self.find("rehearsal-perpetual-diff", f"the plan after the apply is not empty: {action}", address)
-        else:
+        self.judge("rehearsal-perpetual-diff", again)
+        if again.code != 2:
             self._check(stack, "re-plan", again, warnings=False)
 
     def destroy(self) -> None:
@@ -212,11 +210,11 @@ class Rehearsal:
             self.server.offer(type_keys(stack.configuration))
             if not self.destroy_one(stack, terraform, entry):
                 return
-        for _, remote in sorted(self.server.cloud.objects.items(), key=lambda pair: pair[0]):
-            stays = remote.type == "google_project_service"
-            self.report.remaining.append(f"{remote.type} {remote.id}")
-            if not stays and not self.failed and not self.options.previous:
-                self.find("rehearsal-left-behind", f"{remote.id} is still there after the destroy", remote.type)
+        objects = sorted(self.server.cloud.objects.items(), key=lambda pair: pair[0])
+        remaining = [(remote.type, remote.id) for _, remote in objects]
+        self.report.remaining += [f"{kind} {identity}" for kind, identity in remaining]
+        if not self.failed and not self.options.previous:
+            self.judge("rehearsal-left-behind", remaining)
 
     def destroy_one(self, stack: Stack, terraform: Terraform, entry: StackReport) -> bool:
         self.progress(stack.name, "destroy", "", "start")
@@ -232,22 +230,15 @@ class Rehearsal:
         entry.destroyed = sorted(address for address, action in result.changes.items() if action == "delete")
         return self._check(stack, "destroy", result, warnings=False)
 
-    def find(self, rule: str, message: str, address: str, hint: str = "", severity: Severity = Severity.ERROR) -> None:
-        """Add a finding."""
-        self.report.findings.append(Finding(rule, severity, message, hint, address=address))
+    def judge(self, slug: str, subject: Any) -> None:
+        """Add what a rule of rehearsals says."""
+        self.report.findings += RULES.of(Subject.REHEARSAL)[slug].findings(subject)
 
     def _check(self, stack: Stack, step: str, result: Result, warnings: bool = True) -> bool:
         """Turn a run's diagnostics into findings; True when it succeeded."""
-        rule = f"rehearsal-{step.partition(' ')[0]}"
-        for each in result.messages:
-            bad = each.severity == "error"
-            if bad or warnings:
-                severity = Severity.ERROR if bad else Severity.WARNING
-                self.find(rule, each.summary, f"{stack.kind}: {each.address or step}", each.detail, severity)
-        if not result.ok and not result.errors:
-            self.find(
-                rule, f"terraform {result.command} ended with {result.code}", f"{stack.kind}: {step}", result.output
-            )
+        for each in rule_of(step).findings((step, result)):
+            if warnings or each.severity is Severity.ERROR:
+                self.report.findings.append(replace(each, address=f"{stack.kind}: {each.address}"))
         self.progress(stack.name, step, "", "done")
         return result.ok
 

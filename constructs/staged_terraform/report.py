@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from findings import Finding, Severity
+from findings import Finding, Severity, writers
 from staged_terraform.timeline import ASSUMPTIONS, Step
 
 #: Said with every report: a green rehearsal is no promise.
@@ -114,7 +114,7 @@ class Report:
             "upgraded_from": self.upgraded_from,
             "seconds": round(self.seconds, 1),
             "stacks": [_stack(each) for each in self.stacks],
-            "findings": [_finding(each) for each in self.findings],
+            "findings": [writers.finding_data(each) for each in self.findings],
             "faults": [asdict(each) for each in self.faults],
             "assumed_to_exist": self.assumed,
             "remaining": self.remaining,
@@ -131,16 +131,6 @@ def _stack(stack: StackReport) -> dict[str, Any]:
     del body["plan_json"]
     body["seconds"] = {step: round(value, 2) for step, value in stack.seconds.items()}
     return body
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        "rule": finding.rule,
-        "severity": str(finding.severity),
-        "where": finding.where,
-        "message": finding.message,
-        "hint": finding.hint,
-    }
 
 
 def changes(plan: dict[str, Any]) -> list[Change]:

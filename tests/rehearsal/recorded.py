@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from groundplan.emit.rehearsal import provider_facts
+from groundplan.emit.rehearsal import provider_facts, schema_changes
 from staged_terraform.conformance import conform
 from staged_terraform.cty_values import UNKNOWN
 from staged_terraform.node_pools import with_pools
 from staged_terraform.planning import normal, plan
 from staged_terraform.provider import SimulatedProvider
+from staged_terraform.schema_changes import amended
 from staged_terraform.schema_types import Attribute, Block, attribute_type, block_type
 from staged_terraform.schemas import load
 from staged_terraform.simulated_cloud import RemoteObject, SimulatedCloud
@@ -109,7 +110,12 @@ class Comparison:
     def __init__(self, found: list[Resource]) -> None:
         keys = {("resource", each.type) for each in found} | {("provider", "google")}
         cloud = SimulatedCloud(provider_facts(), lenient=True)
-        self.provider = SimulatedProvider("google", load(keys), cloud, legacy=True)
+        changes = schema_changes().resources
+        schemas = {
+            (kind, name): amended(block, changes.get(name, {}) if kind == "resource" else {})
+            for (kind, name), block in load(keys).items()
+        }
+        self.provider = SimulatedProvider("google", schemas, cloud, legacy=True)
         self.provider.config = {"project": "my-project", "region": "us-central1", "zone": "us-central1-b"}
         self.found = found
 

@@ -129,7 +129,8 @@ class Standing:
         return found
 
     def _plan(self, stack: Stack, root: Path) -> dict[str, dict[str, Any]]:
-        run = Rehearsal(self.server, Report("plan"), Options(until="plan"), lambda *_: None, dict(self.folders))
+        options, before = Options(until="plan"), dict(self.folders)
+        run = Rehearsal(self.server, Report("plan"), options, lambda *_: None, previous=before)
         run.go([stack], root)
         assert not run.failed, run.report.findings
         return {entry.name: entry.plan_json for entry in run.report.stacks}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import plan_review
 from groundplan.commands.review import review
 from groundplan.on_plans.assess import Provenance, assess
-from plan_review import html, json_sarif, markdown, text
+from plan_review import html, markdown, programs, text
 from plan_review.reading import UnusableInput, plan_of, read_plan
 from review.plans import create, document, judged, update
 
@@ -221,7 +221,7 @@ def test_no_value_of_any_shape_makes_it_fail(entries: list[tuple[Any, ...]], con
     except UnusableInput:
         return
     result = assess([plan], provenance=Provenance("0"))
-    for render in (text.render, markdown.render, html.render, json_sarif.as_json, json_sarif.as_sarif):
+    for render in (text.render, markdown.render, html.render, programs.as_json, programs.as_sarif):
         assert render(result)
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from findings import UserError
 from groundplan.commands.review import review
-from groundplan.on_plans.assess import PLAN_RULES
+from groundplan.on_plans.assess import plan_rules
 from plan_review.policy import load_policies
 from review.plans import create, document, same
 from sites import ROOT
@@ -108,4 +108,4 @@ def test_entry_points(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_the_page_lists_every_rule() -> None:
     page = (ROOT / "docs" / "policy.md").read_text("utf-8")
     listed = dict(re.findall(r"^\| `([a-z-]+)` \| \w+, (\w+) \|", page, re.M))
-    assert listed == {rule.slug: str(rule.severity) for rule in PLAN_RULES.values()}
+    assert listed == {rule.slug: str(rule.severity) for rule in plan_rules().values()}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groundplan.on_plans.assess import PLAN_RULES
+from groundplan.on_plans.assess import plan_rules
 from plan_review import text
 from review.plans import change, create, destroy, document, judged, replaced, same, slugs, update
 
@@ -367,12 +367,22 @@ TABLE: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
     ),
 }
 
-#: Rules on the plan as such are tested below.
-ELSEWHERE = {"plan-errored", "plan-incomplete"}
+#: Rules on a plan as such: what its JSON says that trips it, and what does not.
+ON_WHOLE_PLANS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "plan-errored": ({"errored": True, "complete": True}, {"errored": False, "complete": True}),
+    "plan-incomplete": ({"errored": False, "complete": False}, {"errored": False, "complete": True}),
+}
 
 
 def test_every_rule_is_in_the_table() -> None:
-    assert set(TABLE) | ELSEWHERE == set(PLAN_RULES)
+    assert set(TABLE) | set(ON_WHOLE_PLANS) == set(plan_rules())
+
+
+@pytest.mark.parametrize("slug", ON_WHOLE_PLANS)
+def test_a_rule_on_a_plan_as_such(slug: str) -> None:
+    bad, good = ON_WHOLE_PLANS[slug]
+    assert set(slugs(judged(more=bad))) == {slug}
+    assert slugs(judged(more=good)) == {}
 
 
 @pytest.mark.parametrize("slug", TABLE)
@@ -388,13 +398,12 @@ def test_a_finding_says_what_and_how_to_mend_it(slug: str) -> None:
     assert notice.message
     assert notice.hint
     assert notice.address
-    assert notice.finding.rule == slug
+    assert notice.rule == slug
 
 
-def test_an_errored_or_incomplete_plan_says_so() -> None:
+def test_an_errored_plan_is_not_called_incomplete_too() -> None:
     assert slugs(judged(more={"errored": True, "complete": False})) == {"plan-errored": "error"}
     assert slugs(judged(more={"complete": False})) == {"plan-incomplete": "warning"}
-    assert slugs(judged(more={"complete": True, "errored": False})) == {}
 
 
 def test_what_was_so_before_does_not_weigh() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from findings.redaction import looks_secret, printable_report
 from groundplan.commands.review import review
-from plan_review import html, json_sarif, markdown, text
-from plan_review.secrecy import any_secret, printable_report
+from plan_review import html, markdown, programs, text
 from review.plans import change, create, document, judged, update
 
 TOKEN = "hf_abcdefghijklmnopqrstuvwxyz"
@@ -92,7 +92,7 @@ def test_no_format_shows_it(case: str) -> None:
     if case == "variable":
         more["variables"] = {"hf_token": {"value": MARKED}, "note": {"value": TOKEN}}
     result = judged(*CHANGES[case], more=more)
-    for render in (text.render, markdown.render, html.render, json_sarif.as_json, json_sarif.as_sarif):
+    for render in (text.render, markdown.render, html.render, programs.as_json, programs.as_sarif):
         report = render(result)
         assert TOKEN not in report
         assert TOKEN[3:] not in report
@@ -150,7 +150,7 @@ def test_an_opening_is_seen_through_a_mark() -> None:
 
 def test_the_last_guard_masks_what_a_format_forgot() -> None:
     report = f"safe\n  note: {TOKEN}\nnote: done\n"
-    assert any_secret(report)
+    assert looks_secret(report)
     assert printable_report(report) == ("safe\n  note: ********\nnote: done\n", 1)
     assert printable_report("nothing\n of the kind\n") == ("nothing\n of the kind\n", 0)
 
@@ -161,8 +161,8 @@ def test_the_last_guard_masks_what_a_format_forgot() -> None:
         ("text", text, "render"),
         ("markdown", markdown, "render"),
         ("html", html, "render"),
-        ("json", json_sarif, "as_json"),
-        ("sarif", json_sarif, "as_sarif"),
+        ("json", programs, "as_json"),
+        ("sarif", programs, "as_sarif"),
     ],
 )
 def test_every_report_passes_the_last_guard(

@@ -100,15 +100,20 @@ def text_of(edits: Edits) -> str:
     return yaml.dump(edited(edits), Dumper=Plain, sort_keys=False)
 
 
-#: Topics whose rules are tested beside their own part.
+#: Topics about the job, which the smallest profile has no secrets for.
 ELSEWHERE = {"workload", "kueue"}
 
 
-def findings(edits: Edits, as_of: date | None = None) -> list[Finding]:
-    """Everything that check says of the profile, the job left out; its shape must be right."""
+def everything(edits: Edits, as_of: date | None = None) -> list[Finding]:
+    """All that check says of the profile; its shape must be right."""
     profile, source = parse_profile(text_of(edits))
-    found = all_findings(resolve(profile, as_of=as_of), source)
-    return [finding for finding in found if RULES[finding.rule].topic not in ELSEWHERE]
+    return all_findings(resolve(profile, as_of=as_of), source)
+
+
+def findings(edits: Edits, as_of: date | None = None) -> list[Finding]:
+    """The same, the job left out."""
+    found = everything(edits, as_of)
+    return [finding for finding in found if RULES.of_profiles[finding.rule].topic not in ELSEWHERE]
 
 
 def slugs(edits: Edits, as_of: date | None = None) -> set[str]:

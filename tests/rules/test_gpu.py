@@ -379,7 +379,7 @@ def test_a_refused_machine_is_not_advised() -> None:
     """The mend names machines that can be wired, and none that the same rule refuses."""
     profile = {"project": "my-project", "zone": "us-central1-b", "catalog": [MACHINES], "reservation": "r"}
     site = resolve(parse_profile(json.dumps({**profile, "gpu": {"pools": [{"machine_type": "a4-one-nic"}]}}))[0])
-    (found,) = RULES["machine-fabric"].findings(site)
+    (found,) = RULES.of_profiles["machine-fabric"].findings(site)
     advised = found.hint.partition(";")[0].removeprefix("use ").split(" or ")
     assert advised == ["a4-highgpu-8g", "a3-ultragpu-8g", "a4-eight-nics"]
-    assert [each.hint for each in RULES["rdma-subnetworks"].findings(site)] == []
+    assert [each.hint for each in RULES.of_profiles["rdma-subnetworks"].findings(site)] == []

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 import pytest
 
-from findings import RULES
+from findings import RULES, Rule
+from groundplan.commands.rules import EXAMPLES, example_of, read_examples
 from groundplan.site.check import check_files
-from rules.support import ELSEWHERE, Case, FleetCase, findings, text_of
-
-_HERE = Path(__file__).parent
-
-#: Modules with a table; `CASES` and `FLEETS` are both optional.
-TABLES = [f"rules.{file.stem}" for file in sorted(_HERE.glob("test_*.py")) if file.stem != "test_table"]
-
-_MODULES = [importlib.import_module(name) for name in TABLES]
-CASES: list[Case] = [case for module in _MODULES for case in getattr(module, "CASES", [])]
-FLEETS: list[FleetCase] = [case for module in _MODULES for case in getattr(module, "FLEETS", [])]
+from rules.examples import CASES, FLEETS, written
+from rules.support import Case, FleetCase, everything, text_of
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_trips(case: Case) -> None:
-    everything = findings(case.trips, case.as_of)
-    found = [f for f in everything if f.rule == case.rule]
-    assert found, f"only {[f.rule for f in everything]}"
+    all_of_them = everything(case.trips, case.as_of)
+    found = [f for f in all_of_them if f.rule == case.rule]
+    assert found, f"only {[f.rule for f in all_of_them]}"
     at = [f for f in found if f.where.startswith(case.where)]
     assert at, f"found at {[f.where for f in found]}"
     assert at[0].severity == case.severity
@@ -36,7 +28,7 @@ def test_trips(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_near_twin_passes(case: Case) -> None:
-    assert [f.message for f in findings(case.passes, case.as_of) if f.rule == case.rule] == []
+    assert [f.message for f in everything(case.passes, case.as_of) if f.rule == case.rule] == []
 
 
 @pytest.mark.parametrize("case", FLEETS, ids=str)
@@ -64,16 +56,27 @@ def _fleet(case: FleetCase, profiles: tuple, folder: Path) -> list:
 
 def test_every_rule_is_in_the_table() -> None:
     tested = {case.rule for case in [*CASES, *FLEETS]}
-    known = {slug for slug, entry in RULES.items() if entry.topic not in ELSEWHERE}
-    assert known - tested == set()
-    assert tested - RULES.keys() == set()
+    assert tested == set(RULES.of_profiles)
 
 
-@pytest.mark.parametrize("slug", RULES)
+@pytest.mark.parametrize("slug", RULES.of_profiles)
 def test_every_rule_is_documented(slug: str) -> None:
-    entry = RULES[slug]
+    entry = RULES.of_profiles[slug]
     assert entry.summary.endswith("."), "it starts with a sentence"
     assert "\n" not in entry.summary
-    if entry.topic not in ELSEWHERE:
-        assert entry.documentation.splitlines()[1:2] in ([], [""]), "the summary is one line"
-        assert "Mend:" in entry.documentation, "a page says how to mend"
+    assert entry.documentation.splitlines()[1:2] in ([], [""]), "the summary is one line"
+
+
+@pytest.mark.parametrize("entry", RULES.all(), ids=example_of)
+def test_every_page_says_by_which_source_and_how_to_mend(entry: Rule) -> None:
+    for word, said in (("Source:", entry.source), ("Mend:", entry.mend)):
+        assert sum(each.startswith(word) for each in entry.documentation.split("\n\n")) == 1, f"one paragraph {word}"
+        assert len(said) >= 20, f"{word} says something"
+
+
+def test_the_examples_of_the_pages_are_those_of_the_tables() -> None:
+    assert EXAMPLES.read_text("utf-8") == written(), "run scripts/docs-rules"
+
+
+def test_every_rule_has_an_example() -> None:
+    assert [each.slug for each in RULES.all() if example_of(each) not in read_examples()] == []

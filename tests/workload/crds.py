@@ -1,37 +1,40 @@
-"""KubeRay's CRDs as closed JSON Schemas: a field that the API server would drop without a word is an error here."""
+"""KubeRay's CRDs as closed JSON Schemas: a field that the API server would drop without a word is an error here.
+
+They come from the facts in crd_facts/, whose notation crd_extract.py tells.
+"""
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-VERSIONS = ("1.4.2", "1.5.2", "1.6.2", "1.7.0")
-KINDS = {"RayJob": "rayjobs", "RayCluster": "rayclusters"}
+from workload.crd_extract import QUANTITY, VERSIONS, Facts
 
-_FOLDER = os.environ.get("GROUNDPLAN_CRDS", "")
+FACTS = Path(__file__).with_name("crd_facts")
 
-needs_crds = pytest.mark.skipif(
-    not _FOLDER, reason="GROUNDPLAN_CRDS names no folder with KubeRay's CRDs, which are no part of this project"
-)
+__all__ = ["FACTS", "VERSIONS", "facts", "problems", "validator"]
+
+
+@cache
+def facts(version: str) -> Facts:
+    """The facts of a KubeRay release."""
+    found: Facts = yaml.safe_load((FACTS / f"{version}.yaml").read_text("utf-8"))
+    return found
 
 
 @cache
 def validator(kind: str, version: str) -> Draft202012Validator:
     """The validator of a kind at a KubeRay release."""
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    file = Path(_FOLDER) / f"kuberay-v{version}-ray.io_{KINDS[kind]}.yaml"
-    crd = yaml.load(file.read_text("utf-8"), Loader=loader)
-    (served,) = [v for v in crd["spec"]["versions"] if v["name"] == "v1"]
-    schema = closed(served["schema"]["openAPIV3Schema"])
-    # The root's metadata is typed by Kubernetes itself.
-    schema["properties"]["metadata"] = {"type": "object"}
-    return Draft202012Validator(schema)
+    return Draft202012Validator(
+        {
+            "$ref": f"#/$defs/{kind}",
+            "$defs": {name: _object(fields) for name, fields in facts(version).items()},
+        }
+    )
 
 
 def problems(document: dict[str, Any], version: str) -> list[str]:
@@ -40,24 +43,37 @@ def problems(document: dict[str, Any], version: str) -> list[str]:
     return [f"{'.'.join(map(str, error.absolute_path))}: {error.message}" for error in found]
 
 
-def closed(node: Any) -> Any:
-    """An OpenAPI v3 schema as JSON Schema, with every object that names its properties closed."""
-    if isinstance(node, list):
-        return [closed(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    result = {
-        key: closed(value) for key, value in node.items() if not key.startswith("x-kubernetes") and key != "format"
+def _object(fields: dict[str, str]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {name.rstrip("!"): _field(text) for name, text in fields.items()},
+        "required": [name[:-1] for name in fields if name.endswith("!")],
+        "additionalProperties": False,
     }
-    if "properties" in node:
-        result["properties"] = {name: closed(value) for name, value in node["properties"].items()}
-        # A template's metadata is `type: object` without properties: open, as in the CRD.
-        if not node.get("x-kubernetes-preserve-unknown-fields") and "additionalProperties" not in node:
-            result["additionalProperties"] = False
-    if node.get("x-kubernetes-int-or-string"):
-        result.pop("type", None)
-        result["anyOf"] = [{"type": "integer"}, {"type": "string"}]
-    if node.get("nullable") and isinstance(result.get("type"), str):
-        result["type"] = [result["type"], "null"]
-    result.pop("nullable", None)
-    return result
+
+
+def _field(text: str) -> dict[str, Any]:
+    kind, *limits = text.split(" ")
+    schema = _type(kind)
+    for limit, value in (part.split("=", 1) for part in limits):
+        if limit == "nullable":
+            schema["type"] = [schema["type"], "null"]
+        elif limit == "enum":
+            schema["enum"] = value.split(",")
+        else:
+            schema[limit] = value if limit == "pattern" else int(value)
+    return schema
+
+
+def _type(kind: str) -> dict[str, Any]:
+    if kind.endswith("[]"):
+        return {"type": "array", "items": _type(kind[:-2])}
+    if kind.endswith("{}"):
+        return {"type": "object", "additionalProperties": _type(kind[:-2])}
+    if kind[0].isupper():
+        return {"$ref": f"#/$defs/{kind}"}
+    if kind == "int-or-string":
+        return {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+    if kind == "quantity":
+        return {"anyOf": [{"type": "integer"}, {"type": "string"}], "pattern": QUANTITY}
+    return {"type": kind}

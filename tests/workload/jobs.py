@@ -56,9 +56,9 @@ def objects(of: Site) -> dict[str, dict[str, Any]]:
 def findings(of: Site) -> list[Finding]:
     """What the workload's rules say."""
     import groundplan.workload.rules  # noqa: F401  (registers them)
-    from findings import RULES
+    from findings import RULES, Subject
 
-    return [f for rule in RULES.values() if rule.topic == "workload" for f in rule.findings(of)]
+    return [f for rule in RULES.of(Subject.SITE).values() if rule.topic == "workload" for f in rule.findings(of)]
 
 
 def slugs(of: Site) -> set[str]:

@@ -1,4 +1,4 @@
-"""Rules R1 to R16 as tables: NVIDIA's shipped shapes pass; known-bad neighbours fail with the sum in the message."""
+"""GRPO rules as tables: NVIDIA's shipped shapes pass; known-bad neighbours fail with the sum in the message."""
 
 from __future__ import annotations
 

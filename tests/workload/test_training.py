@@ -21,5 +21,5 @@ def test_the_judge_imports_nothing_of_the_site() -> None:
 def test_every_check_is_registered_as_it_is_written() -> None:
     assert len(CHECKS) >= 18
     for check in CHECKS:
-        rule = RULES[check.slug]
+        rule = RULES.of_profiles[check.slug]
         assert (rule.severity, rule.topic, rule.check.__doc__) == (check.severity, "workload", check.run.__doc__)

@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from cdktf import ITerraformDependable
 from cdktf_cdktf_provider_google.project_iam_member import ProjectIamMember
 from cdktf_cdktf_provider_google.service_account import ServiceAccount
 from cdktf_cdktf_provider_google.service_account_iam_member import ServiceAccountIamMember
 from constructs import Construct
+from pydantic.dataclasses import dataclass
 
 from groundplan.cluster.values import NODE_ROLES, account_email
 from groundplan.kernel.constructs import Part
-from groundplan.kernel.props import ACCOUNT_ID, KUBERNETES_NAME, require_pattern, require_text
+from groundplan.kernel.props import PROPS, AccountId, KubernetesName, Several, Text
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=PROPS)
+class ExistingAccount:
+    """A service account that is there already, with its roles, by what others refer to it with."""
+
+    email: Text
+    """Its address."""
+
+    @property
+    def member(self) -> str:
+        """It as a member of IAM."""
+        return f"serviceAccount:{self.email}"
+
+    @property
+    def roles(self) -> Sequence[ITerraformDependable]:
+        """None: there is nothing to wait for."""
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class NodeAccountProps:
     """The account that nodes run as."""
 
-    account_id: str
+    account_id: AccountId
     """Id, 6 to 30 characters: the part of the address before the @."""
-    project: str
+    project: Text
     """Project it stands in, and on which it gets its roles."""
     display_name: str | None = None
     """Name for people. Default: none."""
-    roles: tuple[str, ...] = NODE_ROLES
+    roles: Several[Text] = NODE_ROLES
     """Roles on the project. Default: write logs and metrics, read images; nothing else."""
-
-    def __post_init__(self) -> None:
-        require_pattern(self, "account_id", ACCOUNT_ID)
-        require_text(self, "project")
 
 
 class NodeAccount(Part):
@@ -44,8 +59,8 @@ class NodeAccount(Part):
             scope, id_, account_id=props.account_id, project=props.project, display_name=props.display_name
         )
         """The cdktf resource."""
-        member = self.account.member
-        self.roles = [
+        member = self.member
+        self.roles: Sequence[ITerraformDependable] = [
             ProjectIamMember(
                 scope,
                 f"{id_}-{role.rpartition('/')[2].replace('.', '-')}",
@@ -57,29 +72,33 @@ class NodeAccount(Part):
         ]
         """The cdktf resources of its roles; nodes should wait for them."""
 
+    @property
+    def member(self) -> str:
+        """It as a member of IAM, as a reference."""
+        return self.account.member
 
-@dataclass(frozen=True, kw_only=True)
+    @staticmethod
+    def existing(*, email: str) -> ExistingAccount:
+        """An account that is there already, with its roles; nothing is created."""
+        return ExistingAccount(email=email)
+
+
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class WorkloadAccountProps:
     """The account that pods act as, through Workload Identity."""
 
-    account_id: str
+    account_id: AccountId
     """Id, 6 to 30 characters: the part of the address before the @."""
-    project: str
+    project: Text
     """Project it stands in."""
-    workload_pool: str
+    workload_pool: Text
     """Workload Identity pool of the cluster: ``P.svc.id.goog``."""
-    namespace: str
+    namespace: KubernetesName
     """Namespace of the pods."""
-    service_account: str
+    service_account: KubernetesName
     """Kubernetes service account of the pods."""
     display_name: str | None = None
     """Name for people. Default: none."""
-
-    def __post_init__(self) -> None:
-        require_pattern(self, "account_id", ACCOUNT_ID)
-        require_text(self, "project", "workload_pool")
-        require_pattern(self, "namespace", KUBERNETES_NAME)
-        require_pattern(self, "service_account", KUBERNETES_NAME)
 
 
 class WorkloadAccount(Part):
@@ -108,3 +127,13 @@ class WorkloadAccount(Part):
             depends_on=[cluster] if cluster is not None else None,
         )
         """The cdktf resource of who may act as it."""
+
+    @property
+    def member(self) -> str:
+        """It as a member of IAM, as a reference."""
+        return self.account.member
+
+    @staticmethod
+    def existing(*, email: str) -> ExistingAccount:
+        """An account that is there already, and that pods may act as already; nothing is created."""
+        return ExistingAccount(email=email)

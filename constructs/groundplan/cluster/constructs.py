@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Annotated, Literal, Self
 
 from cdktf import ITerraformDependable, TerraformResourceLifecycle
 from cdktf_cdktf_provider_google import container_cluster as gke
 from cdktf_cdktf_provider_google import container_node_pool as pool
 from constructs import Construct
+from pydantic import Field, model_validator
+from pydantic.dataclasses import dataclass
 
 from groundplan.cluster.spec import ControlPlane, Maintenance
 from groundplan.kernel.constructs import Part
 from groundplan.kernel.gke import NODE_SCOPES
-from groundplan.kernel.props import (
-    CLUSTER_NAME,
-    ZONE,
-    refuse,
-    require_number,
-    require_one_of,
-    require_pattern,
-    require_text,
-)
+from groundplan.kernel.props import PROPS, ClusterName, Labels, Text, Zone
 
 #: Metrics packages: those of GKE and the GPUs' (DCGM).
 MONITORED = [
@@ -39,35 +34,35 @@ MONITORED = [
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class PrivateClusterProps:
     """A regional GKE cluster with private nodes, ready for multi-networking, Lustre and Workload Identity."""
 
-    name: str
+    name: ClusterName
     """Name of the cluster, at most 40 characters."""
-    project: str
+    project: Text
     """Project it stands in."""
-    location: str
+    location: Text
     """Region, such as us-central1."""
-    network: str
+    network: Text
     """VPC: ``projects/P/global/networks/N``. Another form shows as a diff for ever."""
-    subnetwork: str
+    subnetwork: Text
     """Subnetwork of the nodes: ``projects/P/regions/R/subnetworks/N``."""
-    nodes_account: str
+    nodes_account: Text
     """E-mail address of the nodes' service account."""
-    pods_range: str = "pods"
+    pods_range: Text = "pods"
     """Name of the subnetwork's secondary range for pods. Default: pods."""
-    services_range: str = "services"
+    services_range: Text = "services"
     """Name of the subnetwork's secondary range for services. Default: services."""
     workload_pool: str | None = None
     """Workload Identity pool. Default: ``<project>.svc.id.goog``."""
     deletion_protection: bool = True
     """Terraform refuses to destroy the cluster. Default: yes."""
-    release_channel: str = "REGULAR"
+    release_channel: Literal["RAPID", "REGULAR", "STABLE", "EXTENDED"] = "REGULAR"
     """RAPID, REGULAR, STABLE or EXTENDED. Default: REGULAR."""
     version: str | None = None
     """Least version of the control plane. Default: the channel's."""
-    max_pods_per_node: int = 110
+    max_pods_per_node: Annotated[int, Field(ge=8, le=256)] = 110
     """Default of pools that do not say, 8 to 256. Default: 110."""
     control_plane: ControlPlane = field(default_factory=ControlPlane)
     """How the API is reached. Default: the DNS endpoint alone."""
@@ -79,15 +74,8 @@ class PrivateClusterProps:
     """Port 6988 for Lustre, as the instance has it. Default: no."""
     description: str | None = None
     """Free text. Default: none."""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
     """Labels. Default: none."""
-
-    def __post_init__(self) -> None:
-        require_pattern(self, "name", CLUSTER_NAME)
-        require_text(self, "project", "location", "network", "subnetwork", "nodes_account")
-        require_text(self, "pods_range", "services_range")
-        require_one_of(self, "release_channel", ("RAPID", "REGULAR", "STABLE", "EXTENDED"))
-        require_number(self, "max_pods_per_node", 8, 256)
 
     @property
     def identity_pool(self) -> str:
@@ -95,15 +83,15 @@ class PrivateClusterProps:
         return self.workload_pool or f"{self.project}.svc.id.goog"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class ExistingCluster:
     """A cluster that is there already, by what others refer to it with."""
 
-    name: str
+    name: Text
     """Name of the cluster."""
-    project: str
+    project: Text
     """Its project."""
-    location: str
+    location: Text
     """Its region."""
 
 
@@ -177,9 +165,24 @@ class PrivateCluster(Part):
             ),
             lifecycle=TerraformResourceLifecycle(ignore_changes=["node_config"]),
             timeouts=gke.ContainerClusterTimeouts(create="90m", update="120m", delete="90m"),
-            depends_on=list(depends_on),
+            depends_on=list(depends_on) or None,
         )
         """The cdktf resource."""
+
+    @property
+    def name(self) -> str:
+        """Its name, as a reference: what uses it in the same stack waits for the cluster."""
+        return self.cluster.name
+
+    @property
+    def project(self) -> str:
+        """Its project."""
+        return self.props.project
+
+    @property
+    def location(self) -> str:
+        """Its region."""
+        return self.props.location
 
     @staticmethod
     def existing(*, name: str, project: str, location: str) -> ExistingCluster:
@@ -213,7 +216,9 @@ def _endpoints(control_plane: ControlPlane) -> gke.ContainerClusterControlPlaneE
 
 
 def _authorized_networks(control_plane: ControlPlane) -> gke.ContainerClusterMasterAuthorizedNetworksConfig | None:
-    """Empty by default: GKE wants it wherever there is an endpoint by IP. Without one it is never read back."""
+    """Who may come by IP. Left out while the IP endpoint is off: the provider sends the block only with it and reads
+    back an empty list, a difference in every plan and a PUT on the control plane in every apply (google 6.50 and 7.45,
+    expandControlPlaneEndpointsConfig)."""
     if not _by_ip(control_plane):
         return None
     blocks = [
@@ -260,49 +265,44 @@ def _maintenance(spec: Maintenance) -> gke.ContainerClusterMaintenancePolicy:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class CpuPoolProps:
     """An autoscaled pool for the Ray head, operators and system pods."""
 
-    name: str
+    name: ClusterName
     """Name of the pool, at most 40 characters."""
-    project: str
+    project: Text
     """Project of the cluster."""
-    cluster: str
+    cluster: Text
     """Name of the cluster."""
-    location: str
+    location: Text
     """Region of the cluster."""
-    zone: str
+    zone: Zone
     """Zone of the nodes."""
-    nodes_account: str
+    nodes_account: Text
     """E-mail address of the nodes' service account."""
-    machine_type: str = "n2-highmem-16"
+    machine_type: Text = "n2-highmem-16"
     """Machine type. Default: n2-highmem-16."""
-    min_nodes: int = 1
+    min_nodes: Annotated[int, Field(ge=0)] = 1
     """Fewest nodes. Default: 1."""
-    max_nodes: int = 5
+    max_nodes: Annotated[int, Field(ge=1)] = 5
     """Most nodes. Default: 5."""
-    disk_gib: int = 200
+    disk_gib: Annotated[int, Field(ge=50, le=65536)] = 200
     """Boot disk in GiB, at least 50. Default: 200."""
-    disk_type: str = "pd-balanced"
+    disk_type: Text = "pd-balanced"
     """Boot disk type, one that the machine type takes. Default: pd-balanced."""
     secure_boot: bool = False
     """Secure Boot. Default: no; on a CPU machine it stops the Lustre kernel module from loading."""
-    max_pods_per_node: int = 110
+    max_pods_per_node: Annotated[int, Field(ge=8, le=256)] = 110
     """Most pods on a node, 8 to 256. Default: 110."""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
     """Labels of the machines. Default: none."""
 
-    def __post_init__(self) -> None:
-        require_pattern(self, "name", CLUSTER_NAME)
-        require_pattern(self, "zone", ZONE)
-        require_text(self, "project", "cluster", "location", "nodes_account", "machine_type", "disk_type")
-        require_number(self, "min_nodes", 0)
-        require_number(self, "max_nodes", 1)
+    @model_validator(mode="after")
+    def _most_is_not_below_least(self) -> Self:
         if self.max_nodes < self.min_nodes:
-            refuse(self, "max_nodes", f"at least min_nodes ({self.min_nodes})")
-        require_number(self, "disk_gib", 50, 65536)
-        require_number(self, "max_pods_per_node", 8, 256)
+            raise ValueError(f"max_nodes: {self.max_nodes} is not at least min_nodes ({self.min_nodes})")
+        return self
 
 
 class CpuPool(Part):

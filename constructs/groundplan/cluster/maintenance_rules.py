@@ -178,9 +178,11 @@ def exclusion_count(site: Site) -> Iterator[Problem]:
 def exclusion_expired(site: Site) -> Iterator[Problem]:
     """A maintenance exclusion has ended before the date given by --as-of.
 
-    An exclusion that has passed protects nothing while it looks as if it did (xpk ships one), and GKE refuses to create
-    a cluster with it. Judged against `--as-of` alone and never against the clock, so that the same profile gives the
-    same findings on any day.
+    An exclusion that has passed protects nothing while it looks as if it did (xpk ships one). Judged against `--as-of`
+    alone and never against the clock, so that the same profile gives the same findings on any day.
+
+    Source: GKE documentation, "Maintenance windows and exclusions"; AI-Hypercomputer/xpk, blueprint_generator.py.
+    Whether GKE refuses to create a cluster with such an exclusion is not confirmed.
 
     Mend: remove it, or move its end.
     """

@@ -80,6 +80,9 @@ def public_endpoint_unrestricted(site: Site) -> Iterator[Problem]:
     Without authorized networks a public endpoint is either open to the world or, as groundplan writes it, closed to
     everyone: neither is meant.
 
+    Source: GKE documentation, "About network isolation in GKE", control plane access; Terraform provider documentation,
+    google_container_cluster, `master_authorized_networks_config` (without `cidr_blocks` nobody outside).
+
     Mend: `authorized_networks`, or `public_endpoint: false` and the DNS endpoint.
     """
     control_plane = site.profile.cluster.control_plane
@@ -116,6 +119,8 @@ def endpoint_unreachable(site: Site) -> Iterator[Problem]:
     endpoint, Terraform must run in the VPC or be connected to it; and a public range among the authorized networks does
     nothing for a private endpoint.
 
+    Source: GKE documentation, "About network isolation in GKE", DNS-based and IP-based endpoints.
+
     Mend: `dns_endpoint: true`, unless Terraform runs inside.
     """
     control_plane = site.profile.cluster.control_plane
@@ -141,6 +146,8 @@ def endpoint_unreachable(site: Site) -> Iterator[Problem]:
 def deletion_unprotected(site: Site) -> Iterator[Problem]:
     """A prod site gives up deletion protection of its cluster.
 
+    Source: Terraform provider documentation, google_container_cluster, `deletion_protection`.
+
     Mend: leave `deletion_protection` out; turn it off in the change that destroys the site.
     """
     if site.profile.environment == "prod" and not site.cluster.deletion_protection:
@@ -154,6 +161,9 @@ def deletion_unprotected(site: Site) -> Iterator[Problem]:
 @rule("cpu-pool-range")
 def cpu_pool_range(site: Site) -> Iterator[Problem]:
     """The CPU pool's fewest nodes are more than its most.
+
+    Source: Terraform provider documentation, google_container_node_pool, `autoscaling`: the most is at least the
+    fewest.
 
     Mend: swap them, or raise `max_nodes`.
     """

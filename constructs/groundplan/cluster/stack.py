@@ -19,10 +19,10 @@ class ClusterStack(SiteStack):
         self.nodes = NodeAccount(self, "nodes", node_account_props(site))
         props = cluster_props(site, self.nodes.email)
         self.cluster = PrivateCluster(self, "cluster", props, depends_on=self.nodes.roles)
-        self.cpu_pool = CpuPool(self, "cpu-pool", cpu_pool_props(site, self.cluster.cluster.name, self.nodes.email))
+        self.cpu_pool = CpuPool(self, "cpu-pool", cpu_pool_props(site, self.cluster.name, self.nodes.email))
         self.workload = WorkloadAccount(self, "workload", workload_account_props(site), cluster=self.cluster.cluster)
         for bucket in site.profile.storage.buckets:
-            access = BucketAccessProps(bucket=bucket.name, member=self.workload.account.member)
+            access = BucketAccessProps(bucket=bucket.name, member=self.workload.member)
             BucketAccess(self, f"bucket-access-{bucket.name}", access)
 
 

@@ -6,15 +6,13 @@ import sys
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from findings.printing import print_report
+from findings.redaction import printable_report
 from groundplan.kernel.settings import default_profile
 from groundplan.site.check import Checked, check_files, has_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def _day(context: click.Context, parameter: click.Parameter, value: str | None) -> date | None:
@@ -53,25 +51,20 @@ def check(profiles: tuple[Path, ...], format_: str, strict: bool, as_of: date | 
     """
     files = list(dict.fromkeys(profiles or (default_profile(),)))
     results = check_files(files, as_of)
-    _printer(format_)(results)
+    if format_ == "text":
+        _print_text(results)
+    else:
+        print_report(_render(format_, results), "groundplan check")
     findings = [finding for result in results for finding in result.findings]
     if has_errors(findings, strict=strict):
         sys.exit(1)
 
 
-def _printer(format_: str) -> Callable[[Sequence[Checked]], None]:
-    if format_ == "text":
-        return _print_text
+def _render(format_: str, results: Sequence[Checked]) -> str:
     from groundplan.emit import check_reports as reports  # only for programs' formats
 
     write = {"json": reports.as_json, "github": reports.as_github, "sarif": reports.as_sarif}[format_]
-
-    def printer(results: Sequence[Checked]) -> None:
-        text = write(results)
-        if text:
-            click.echo(text)
-
-    return printer
+    return write(results)
 
 
 def _print_text(results: Sequence[Checked]) -> None:
@@ -80,7 +73,7 @@ def _print_text(results: Sequence[Checked]) -> None:
     for result in results:
         for finding in result.findings:
             # Findings are what `check` is asked for; a file that cannot be read is a mistake in the asking.
-            click.echo(format_finding(finding) + "\n", err=finding.rule == "profile-unreadable")
+            click.echo(printable_report(format_finding(finding))[0] + "\n", err=finding.rule == "profile-unreadable")
     findings = [finding for result in results for finding in result.findings]
     if findings and len(results) > 1:
         for result in results:

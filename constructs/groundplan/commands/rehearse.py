@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from findings import RULES, Location, Subject, writers
+from findings.printing import print_report
+from groundplan import __version__
 from staged_terraform import OptionalPackageMissing, require_optional_packages
+
+if TYPE_CHECKING:
+    from staged_terraform import Report
 
 _UNTIL = ("validate", "plan", "apply", "destroy")
 
@@ -28,7 +35,14 @@ _UNTIL = ("validate", "plan", "apply", "destroy")
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A synth output to build first: what is planned is the upgrade from it.",
 )
-@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", "github", "sarif")),
+    default="text",
+    show_default=True,
+    help="How it is told: for people, for programs, as annotations of a pull request, for code scanning.",
+)
 @click.pass_context
 def rehearse(
     context: click.Context,
@@ -57,7 +71,6 @@ def rehearse(
     from groundplan.emit.rehearsal import rehearse as rehearsed
     from staged_terraform import Fault, NoStacks, Options, Progress, StackMissing, TerraformMissing, WheelMissing
     from staged_terraform import executable as terraform
-    from staged_terraform import text as summary
 
     try:
         terraform()
@@ -76,8 +89,22 @@ def rehearse(
             report = rehearsed(_synth_output(profile, Path(folder)), options, progress)
     except (TerraformMissing, WheelMissing, NoStacks, StackMissing, ValueError) as problem:
         _refuse(context, str(problem))
-    click.echo(json.dumps(report.to_json(), indent=2) if form == "json" else summary(report))
+    print_report(_render(form, report, profile), "groundplan rehearse")
     context.exit(0 if report.ok else 1)
+
+
+def _render(form: str, report: Report, profile: Path) -> str:
+    """The report in the form asked for; findings stand at the profile, for that is what can be mended."""
+    from staged_terraform import text
+
+    if form == "text":
+        return text(report) + "\n"
+    if form == "json":
+        return writers.as_json(report.to_json())
+    placed = [replace(each, location=Location(str(profile), 1, 1)) for each in report.findings]
+    if form == "github":
+        return writers.as_github(placed)
+    return writers.as_sarif("groundplan", __version__, placed, RULES.of(Subject.REHEARSAL))
 
 
 def _refuse(context: click.Context, line: str) -> None:

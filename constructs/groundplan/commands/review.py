@@ -11,18 +11,17 @@ from typing import Any
 
 import click
 
-from findings import UserError
+from findings.printing import print_report
 from groundplan import __version__
-from groundplan.on_plans.assess import PLAN_RULES, Assessment, Provenance, Verdict, assess, compare_outputs
+from groundplan.on_plans.assess import Assessment, Provenance, Verdict, assess, compare_outputs, plan_rules
 from groundplan.on_plans.prices import load_prices
 from groundplan.site.stacks import rank
 from plan_review.judgement import Category, PlanRule
 from plan_review.model import Plan
 from plan_review.policy import load_policies
 from plan_review.reading import UnusableInput, read_plan
-from plan_review.secrecy import printable_report
 
-FORMATS = ("text", "markdown", "html", "json", "sarif")
+FORMATS = ("text", "markdown", "html", "json", "github", "sarif")
 
 #: Words of --fail-on beside the categories and rules.
 _VERDICTS = {"dangerous": (Verdict.DANGEROUS,), "decision": (Verdict.DANGEROUS, Verdict.DECISION)}
@@ -40,7 +39,8 @@ def _options(command: _Command) -> _Command:
                 type=click.Choice(FORMATS),
                 default="text",
                 show_default=True,
-                help="text for a terminal, markdown for a comment on a pull request, html as a page, json and sarif.",
+                help="text for a terminal, markdown for a comment on a pull request, html as a page, json for "
+                "programs, github for annotations, sarif for code scanning.",
             ),
             click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it to a file."),
             click.option(
@@ -202,10 +202,7 @@ def _report(
     except UnusableInput as error:
         click.echo(f"groundplan {context.info_name}: {error}", err=True)
         context.exit(2)
-    report, masked = printable_report(_render(form, result, own))
-    if masked:
-        click.echo(f"groundplan {context.info_name}: masked {masked} lines of the report that look secret", err=True)
-    _write(report, output)
+    print_report(_render(form, result, own), f"groundplan {context.info_name}", output)
     failing = [word for word in words if fails(result, word)]
     if failing:
         click.echo(f"groundplan {context.info_name}: failing on {', '.join(failing)}", err=True)
@@ -214,7 +211,7 @@ def _report(
 
 def _words(given: tuple[str, ...], own: tuple[PlanRule, ...]) -> list[str]:
     words = [word for text in given for word in text.replace(",", " ").split()]
-    known = {*_VERDICTS, *Category, *PLAN_RULES, *(rule.slug for rule in own)}
+    known = {*_VERDICTS, *Category, *plan_rules(), *(rule.slug for rule in own)}
     for word in words:
         if word not in known:
             raise click.BadParameter(
@@ -250,7 +247,7 @@ def _profile(profile: Path | None, own: tuple[PlanRule, ...]) -> tuple[Mapping[s
     from groundplan.site.profile import load_profile
 
     loaded, _ = load_profile(profile)
-    rules = {*PLAN_RULES, *(rule.slug for rule in own)}
+    rules = {*plan_rules(), *(rule.slug for rule in own)}
     accepted = {entry.rule: entry.reason for entry in loaded.ignore if entry.rule in rules}
     return accepted, hashlib.sha256(profile.read_bytes()).hexdigest()
 
@@ -264,20 +261,12 @@ def _render(form: str, result: Assessment, own: tuple[PlanRule, ...]) -> str:
         from plan_review import markdown
 
         return markdown.render(result)
-    if form in ("json", "sarif"):
-        from plan_review import json_sarif
+    if form in ("json", "github", "sarif"):
+        from plan_review import programs
 
-        return json_sarif.as_json(result) if form == "json" else json_sarif.as_sarif(result, own)
+        if form == "sarif":
+            return programs.as_sarif(result, own)
+        return programs.as_json(result) if form == "json" else programs.as_github(result)
     from plan_review import text
 
     return text.render(result)
-
-
-def _write(report: str, output: Path | None) -> None:
-    if output is None:
-        click.echo(report, nl=False)
-        return
-    try:
-        output.write_text(report, "utf-8", newline="\n")
-    except OSError as error:
-        raise UserError(f"cannot write {output}: {error.strerror}") from None

@@ -39,7 +39,7 @@ def reservation_path(site: Site) -> Iterator[Problem]:
 
     Source: Compute Engine, "Reservation sub-blocks".
 
-    Mend: name the block too.
+    Mend: name the block too, or leave the sub-block out.
     """
     for path, reservation in _reservations(site):
         if reservation.sub_block and not reservation.block:
@@ -92,6 +92,8 @@ def capacity_conflict(site: Site) -> Iterator[Problem]:
 def reservation_unused(site: Site) -> Iterator[Problem]:
     """The profile's reservation is used by no pool, because each names its own.
 
+    Source: groundplan's own limit: a pool's own reservation stands before the profile's, which then says nothing.
+
     Mend: remove the one at the top.
     """
     reserved = [pool for pool in site.pools if pool.capacity == "reservation"]
@@ -109,6 +111,9 @@ def reservation_oversubscribed(site: Site) -> Iterator[Problem]:
 
     Judged only where the profile states the reservation's `count`. Fixed pools that want more are refused; autoscaled
     ones that could grow beyond it are a warning.
+
+    Source: Compute Engine API, reservations, `specificReservation.count`; that growth is a warning alone is
+    groundplan's own limit.
 
     Mend: fewer nodes, or the right count.
     """
@@ -137,6 +142,9 @@ def node_count_mode(site: Site) -> Iterator[Problem]:
     """A pool has both a fixed number of nodes and autoscaling, or an autoscaling range that is none.
 
     The two fight: the autoscaler moves a count that the next apply moves back (terraform-provider-google#6901).
+
+    Source: Terraform provider documentation, google_container_node_pool, `node_count` (not beside `autoscaling`) and
+    `autoscaling`; terraform-provider-google#6901.
 
     Mend: one of `nodes` and `autoscaling`, with `min` at most `max`.
     """
@@ -215,7 +223,7 @@ def placement_conflict(site: Site) -> Iterator[Problem]:
 
     Source: cluster-toolkit, gke-node-pool preconditions; GKE documentation, "Compact placement".
 
-    Mend: remove `placement`.
+    Mend: remove `placement` from the pool.
     """
     for pool in site.pools:
         if pool.spec.placement and pool.capacity in ("reservation", "queued"):

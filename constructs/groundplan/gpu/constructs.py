@@ -25,9 +25,9 @@ from groundplan.gpu.fabric_constructs import (
 from groundplan.gpu.spec import Capacity
 from groundplan.gpu.values import DYNAMIC
 from groundplan.kernel.constructs import Part
-from groundplan.kernel.fields import ClusterName, Count, PositiveCount, Zone
+from groundplan.kernel.fields import Count, PositiveCount
 from groundplan.kernel.gke import GPU_TAINT, NODE_SCOPES, RESERVATION_KEY
-from groundplan.kernel.props import PROPS
+from groundplan.kernel.props import PROPS, ClusterName, KubernetesLabels, Labels, Several, Text, Zone
 
 __all__ = [
     "AttachedNetworks",
@@ -48,9 +48,12 @@ SYSCTLS = {"net.ipv4.tcp_rmem": "4096 87380 16777216", "net.ipv4.tcp_wmem": "409
 class NodeTaint:
     """A node taint; the effect as the GKE API spells it."""
 
-    key: str
+    key: Text
+    """Its key."""
     value: str = ""
+    """Its value. Default: empty."""
     effect: Literal["NO_SCHEDULE", "PREFER_NO_SCHEDULE", "NO_EXECUTE"] = "NO_SCHEDULE"
+    """What it does to pods that do not tolerate it. Default: NO_SCHEDULE."""
 
 
 @dataclass(frozen=True, kw_only=True, config=PROPS)
@@ -59,62 +62,64 @@ class GpuNodePoolProps:
 
     name: ClusterName
     """Name of the pool. Another machine type wants another name: the provider changes one in place, to no effect."""
-    project: str
+    project: Text
     """Project of the cluster."""
-    cluster: str
+    cluster: Text
     """Name of the cluster."""
-    location: str
+    location: Text
     """Region or zone of the cluster."""
     zone: Zone
     """Zone of the nodes; the RoCE network's."""
-    machine_type: str
+    machine_type: Text
     """Machine type, such as a4-highgpu-8g."""
-    accelerator: str
+    accelerator: Text
     """GPU type as GKE names it, such as nvidia-b200."""
     gpus_per_node: Annotated[int, Field(ge=0, le=16)]
     """GPUs of one machine."""
-    networks: tuple[AttachedNetworks, ...]
+    networks: Several[AttachedNetworks]
     """Networks of the additional NICs in their order: `GvnicNetwork(...).attached`, then `RoceFabric(...).attached`."""
-    service_account: str
+    service_account: Text
     """E-mail address of the nodes' account."""
     nodes: Count | None = None
-    """Fixed number of nodes. Give this, or `most_nodes` for an autoscaled pool."""
+    """Fixed number of nodes. Give this, or `most_nodes` for an autoscaled pool. Default: autoscaled."""
     least_nodes: Count = 0
-    """Fewest nodes of an autoscaled pool."""
+    """Fewest nodes of an autoscaled pool. Default: 0."""
     most_nodes: PositiveCount | None = None
-    """Most nodes of an autoscaled pool."""
+    """Most nodes of an autoscaled pool. Default: a fixed number."""
     capacity: Capacity = "reservation"
-    """Where the machines come from."""
+    """Where the machines come from. Default: reservation."""
     reservation: str = ""
-    """Full name of the reservation (``projects/P/reservations/R``); needed with capacity reservation."""
+    """Full name of the reservation (``projects/P/reservations/R``); needed with capacity reservation. Default:
+    none."""
     driver: Literal["DEFAULT", "LATEST"] = "DEFAULT"
-    """NVIDIA driver that GKE installs."""
+    """NVIDIA driver that GKE installs. Default: DEFAULT, the one that GKE has proven."""
     local_ssds: Count = 0
-    """Local SSDs of 375 GiB for ephemeral storage."""
+    """Local SSDs of 375 GiB for ephemeral storage. Default: 0."""
     disk_gib: Annotated[int, Field(ge=50, le=65536)] = 200
-    """Size of the boot disk in GiB."""
+    """Size of the boot disk in GiB, at least 50. Default: 200."""
     disk_type: str = ""
     """Type of the boot disk. Default: GKE's own."""
     max_pods_per_node: Annotated[int, Field(ge=8, le=256)] = 110
-    """Most pods on a node."""
+    """Most pods on a node, 8 to 256. Default: 110."""
     auto_repair: bool = True
-    """Auto-repair; GKE wants it off with flex_start and queued."""
+    """Auto-repair; GKE wants it off with flex_start and queued. Default: on."""
     auto_upgrade: bool = True
-    """Auto-upgrade, which a release channel demands."""
+    """Auto-upgrade, which a release channel demands. Default: on."""
     compact_placement: bool = False
-    """Compact placement policy; never with a reservation, which has its own."""
+    """Compact placement policy; never with a reservation, which has its own. Default: no."""
     host_maintenance: Literal["AS_NEEDED", "PERIODIC"] | None = None
-    """Host maintenance interval; must equal the reservation's."""
+    """Host maintenance interval; must equal the reservation's. Default: Google's."""
     max_run_hours: Annotated[int, Field(ge=1, le=168)] | None = None
-    """With flex_start or queued: hours after which the nodes are taken back."""
+    """With flex_start or queued: hours after which the nodes are taken back, 1 to 168. Default: Google's own
+    limit."""
     secure_boot: bool = True
-    """Secure Boot."""
-    labels: dict[str, str] = field(default_factory=dict)
-    """Node labels."""
-    resource_labels: dict[str, str] = field(default_factory=dict)
-    """Google Cloud labels of the nodes."""
-    taints: tuple[NodeTaint, ...] = ()
-    """Taints beside GKE's own nvidia.com/gpu taint."""
+    """Secure Boot. Default: on."""
+    labels: KubernetesLabels = field(default_factory=dict)
+    """Node labels. Default: none."""
+    resource_labels: Labels = field(default_factory=dict)
+    """Google Cloud labels of the nodes. Default: none."""
+    taints: Several[NodeTaint] = ()
+    """Taints beside GKE's own nvidia.com/gpu taint. Default: none."""
 
     @model_validator(mode="after")
     def _one_count_and_a_source(self) -> GpuNodePoolProps:
@@ -128,7 +133,8 @@ class GpuNodePoolProps:
 
 
 class GpuNodePool(Part):
-    """The pool, and a `terraform_data` that makes a change of its shape the replacement that it is."""
+    """The pool, ``google_container_node_pool.<id>``, and ``terraform_data.shape-<name of the pool>``, which makes a
+    change of its shape the replacement that it is."""
 
     def __init__(self, scope: Construct, id_: str, props: GpuNodePoolProps) -> None:
         super().__init__(scope, id_)

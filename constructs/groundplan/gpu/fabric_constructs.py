@@ -17,9 +17,9 @@ from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from groundplan.kernel.constructs import Part
-from groundplan.kernel.fields import Cidr, ResourceName, Zone
+from groundplan.kernel.fields import Cidr
 from groundplan.kernel.gke import JUMBO_MTU
-from groundplan.kernel.props import PROPS
+from groundplan.kernel.props import PROPS, ResourceName, Several, Text, Zone
 from groundplan.kernel.roce import ROCE_PROFILE
 from groundplan.network.constructs import empty_vpc
 
@@ -30,10 +30,16 @@ Mtu = Annotated[int, Field(ge=1300, le=JUMBO_MTU)]
 class AttachedNetworks:
     """Networks for the additional NICs of nodes, in the order of the NICs."""
 
-    pairs: tuple[tuple[str, str], ...]
+    pairs: Several[tuple[Text, Text]]
     """Network and subnetwork of each NIC: names, or references to resources of the same stack."""
-    replaced_with: tuple[str, ...] = ()
-    """What a pool must be rebuilt with: it refers to names, which stay the same when a network is replaced."""
+    replaced_with: Several[Text] = ()
+    """What a pool must be rebuilt with: it refers to names, which stay the same when a network is replaced. Default:
+    nothing, as for networks that are there already."""
+
+    @property
+    def attached(self) -> AttachedNetworks:
+        """Itself, so that what ``existing`` gives can stand in the place of a network that is made here."""
+        return self
 
 
 def _attached(network: str, subnetworks: Sequence[str]) -> AttachedNetworks:
@@ -49,9 +55,9 @@ def _attached(network: str, subnetworks: Sequence[str]) -> AttachedNetworks:
 class GvnicNetworkProps:
     """The network of the second, ordinary NIC of each GPU node."""
 
-    project: str
+    project: Text
     """Project that it is made in."""
-    region: str
+    region: Text
     """Region of its subnetwork: the cluster's."""
     network: ResourceName
     """Name of the network."""
@@ -64,11 +70,12 @@ class GvnicNetworkProps:
     mtu: Mtu = JUMBO_MTU
     """MTU in bytes, 1300 to 8896. Default: 8896."""
     description: str = "second NIC of the GPU nodes"
-    """Description of the network."""
+    """Description of the network. Default: what it is for."""
 
 
 class GvnicNetwork(Part):
-    """A VPC with one subnetwork, in which the nodes admit one another."""
+    """A VPC with one subnetwork, in which the nodes admit one another: ``google_compute_network.<id>``,
+    ``google_compute_subnetwork.<id>-subnetwork``, ``google_compute_firewall.<id>-internal``."""
 
     def __init__(self, scope: Construct, id_: str, props: GvnicNetworkProps) -> None:
         super().__init__(scope, id_)
@@ -110,24 +117,24 @@ class GvnicNetwork(Part):
 class RoceFabricProps:
     """The RoCE network of A3 Ultra and A4: one subnetwork for each RDMA NIC of a node."""
 
-    project: str
+    project: Text
     """Project that it is made in."""
-    region: str
+    region: Text
     """Region of the subnetworks: the cluster's."""
     zone: Zone
     """Zone of the nodes; the network's profile belongs to it."""
     network: ResourceName
     """Name of the network."""
-    cidrs: Annotated[tuple[Cidr, ...], Field(min_length=1)]
+    cidrs: Annotated[Several[Cidr], Field(min_length=1)]
     """Ranges of the subnetworks in the order of the NICs: one address a GPU node in each."""
-    subnetworks: tuple[ResourceName, ...] = ()
+    subnetworks: Several[ResourceName] = ()
     """Names of the subnetworks, one for each range. Default: <network>-sub-0 and so on."""
     network_profile: str = ""
     """Network profile; create-time only. Default: <zone>-vpc-roce."""
     mtu: Mtu = JUMBO_MTU
-    """MTU in bytes; RoCE wants 8896, the default."""
+    """MTU in bytes, 1300 to 8896; RoCE wants 8896. Default: 8896."""
     description: str = "GPUDirect RDMA (RoCE)"
-    """Description of the network."""
+    """Description of the network. Default: what it is for."""
 
     @model_validator(mode="after")
     def _one_name_each(self) -> RoceFabricProps:
@@ -139,7 +146,8 @@ class RoceFabricProps:
 
 
 class RoceFabric(Part):
-    """The RoCE VPC and its subnetworks. No firewall rule: its network profile refuses them."""
+    """The RoCE VPC and its subnetworks: ``google_compute_network.<id>``,
+    ``google_compute_subnetwork.<id>-subnetwork-0`` and so on. No firewall rule: its network profile refuses them."""
 
     def __init__(self, scope: Construct, id_: str, props: RoceFabricProps) -> None:
         super().__init__(scope, id_)

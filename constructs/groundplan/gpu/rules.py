@@ -102,6 +102,9 @@ def zone_region(site: Site) -> Iterator[Problem]:
 def pool_zone_region(site: Site) -> Iterator[Problem]:
     """A GPU pool's zone is in another region than the cluster.
 
+    Source: Terraform provider documentation, google_container_node_pool, `node_locations`: zones of the cluster's
+    region.
+
     Mend: a zone of the cluster's region; leave `zone` out for the site's own.
     """
     for pool in site.pools:
@@ -185,7 +188,7 @@ def roce_mtu(site: Site) -> Iterator[Problem]:
 
     Source: VPC documentation, "RDMA network profiles"; cluster-toolkit, modules/network/gpu-rdma-vpc.
 
-    Mend: leave `mtu` out.
+    Mend: leave `gpu.rdma.mtu` out: it is 8896.
     """
     if not site.fabric.rdma_exists and site.fabric.rdma_mtu != ROCE_MTU:
         yield Problem(
@@ -235,7 +238,7 @@ def taint_repeated(site: Site) -> Iterator[Problem]:
 
     Source: Kubernetes API, node taints; GKE, "About GPUs".
 
-    Mend: remove the second.
+    Mend: remove the second of the two taints.
     """
     for pool in site.pools:
         seen = {(GPU_TAINT, "NO_SCHEDULE")}
@@ -253,6 +256,9 @@ def zone_apart(site: Site) -> Iterator[Problem]:
 
     The CPU pool with the Ray head, and by default Lustre, stand in the site's zone. Traffic between zones is slower and
     is charged. Told once, when the pools agree with their RoCE network; else roce-zone says what is wrong.
+
+    Source: Managed Lustre documentation, "Create a Managed Lustre instance" (the zone of the clients); VPC pricing,
+    data transfer between zones.
 
     Mend: the zone of the GPU pools as the site's `zone`.
     """

@@ -20,7 +20,7 @@ from groundplan.gpu.constructs import (
     RoceFabricProps,
 )
 from groundplan.gpu.values import PoolValues
-from groundplan.network.constructs import IngressRule, IngressRuleProps
+from groundplan.network.firewall_constructs import IngressRule, IngressRuleProps
 from groundplan.site.resolve import Site
 from groundplan.site.stack import SiteStack
 

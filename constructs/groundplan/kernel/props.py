@@ -1,61 +1,52 @@
 """What the Props of constructs share: wrong values are refused, with field, value and limit, before anything is made.
 
-Props are frozen dataclasses by keyword. A pydantic dataclass with :data:`PROPS` checks its types too; the functions are
-for limits that a plain dataclass checks itself.
+Props are frozen pydantic dataclasses by keyword, with :data:`PROPS`: an unknown name, a value of another type and one
+out of its limits raise a ``ValidationError`` (a ``ValueError``) that names the Props, the field, the value and the
+limit. Nothing is converted silently, except that a list is taken for a tuple and text for a range or an address.
+
+The types here are those of a profile's fields (:mod:`groundplan.kernel.fields`), and let a reference pass that
+Terraform resolves, such as a resource's attribute: what it comes to is known too late to be checked.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import NoReturn
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field, Strict, ValidatorFunctionWrapHandler, WrapValidator
 
-PROPS = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+from groundplan.kernel import fields
 
-#: Limits of names, as (pattern, words): Google Cloud's resources, Kubernetes' objects, service account ids.
-RESOURCE_NAME = (r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", "1 to 63 lower-case letters, digits and -, a letter first")
-CLUSTER_NAME = (r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?", "1 to 40 lower-case letters, digits and -, a letter first")
-KUBERNETES_NAME = (r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", "1 to 63 lower-case letters, digits and -")
-ACCOUNT_ID = (r"[a-z][-a-z0-9]{4,28}[a-z0-9]", "6 to 30 lower-case letters, digits and -, a letter first")
-ZONE = (r"[a-z]+-[a-z]+[0-9]+-[a-z]", "a zone such as us-central1-b")
-RELEASE_NAME = (r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?", "1 to 53 lower-case letters, digits and -")
+PROPS = ConfigDict(extra="forbid", strict=True)
 
-#: A reference that Terraform resolves, or cdktf's own mark for one: known too late to be checked here.
+#: A reference that Terraform resolves, or cdktf's own mark for one.
 _REFERENCE = re.compile(r"\$\{|TfToken\[")
 
 
-def refuse(props: object, field: str, limit: str) -> NoReturn:
-    """Raise the ValueError of one field."""
-    raise ValueError(f"{type(props).__name__}.{field}: {getattr(props, field)!r} is not {limit}")
+def _or_reference(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    return value if isinstance(value, str) and _REFERENCE.search(value) else check(value)
 
 
-def require_pattern(props: object, field: str, rule: tuple[str, str]) -> None:
-    """The field's text must match a (pattern, words) rule; references pass. Raises ValueError."""
-    value = getattr(props, field)
-    if not isinstance(value, str):
-        refuse(props, field, "text")
-    if not _REFERENCE.search(value) and not re.fullmatch(rule[0], value):
-        refuse(props, field, rule[1])
+OR_REFERENCE = WrapValidator(_or_reference)
 
+#: Text of at least one letter.
+Text = Annotated[str, Field(min_length=1)]
+ResourceName = Annotated[fields.ResourceName, OR_REFERENCE]
+ClusterName = Annotated[fields.ClusterName, OR_REFERENCE]
+KubernetesName = Annotated[fields.KubernetesName, OR_REFERENCE]
+AccountId = Annotated[fields.ServiceAccountId, OR_REFERENCE]
+Zone = Annotated[fields.Zone, OR_REFERENCE]
+#: Name of a Helm release: at most 53 (helm.sh/helm/v3, chartutil.ValidateReleaseName).
+ReleaseName = Annotated[
+    str,
+    fields.Matching(r"[a-z0-9](?:[-a-z0-9]{0,51}[a-z0-9])?", "1 to 53 lower-case letters, digits and hyphens"),
+    OR_REFERENCE,
+]
+#: Labels of Google Cloud, and of Kubernetes.
+Labels = Mapping[fields.LabelKey, Annotated[fields.LabelValue, OR_REFERENCE]]
+KubernetesLabels = Mapping[fields.KubernetesLabelKey, Annotated[fields.KubernetesLabelValue, OR_REFERENCE]]
 
-def require_number(props: object, field: str, least: int, most: int | None = None) -> None:
-    """The field must be a whole number within limits. Raises ValueError."""
-    value = getattr(props, field)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least or (most is not None and value > most):
-        refuse(props, field, f"a whole number of at least {least}" + (f" and at most {most}" if most else ""))
-
-
-def require_one_of(props: object, field: str, known: Collection[object]) -> None:
-    """The field must be one of a few values. Raises ValueError."""
-    if getattr(props, field) not in known:
-        refuse(props, field, "one of " + ", ".join(map(str, known)))
-
-
-def require_text(props: object, *fields: str) -> None:
-    """The fields must be text that is not empty. Raises ValueError."""
-    for field in fields:
-        value = getattr(props, field)
-        if not isinstance(value, str) or not value:
-            refuse(props, field, "text of at least one letter")
+Item = TypeVar("Item")
+#: A tuple, or a list, which becomes one.
+Several = Annotated[tuple[Item, ...], Strict(False)]

@@ -18,96 +18,98 @@ _SHARE_WARNED = 0.95
 
 
 @check("config-bounds")
-def config_bounds(job: Training) -> Iterator[Problem]:
+def config_bounds(training: Training) -> Iterator[Problem]:
     """A value is out of the range that NeMo RL or vLLM can work with.
 
     Steps, lengths, batches, prompts and parallel sizes count from 1: with 0 a training ends at once, or divides by
     it at its first step. `gpu_memory_utilization` is a share of the GPU, between 0 and 1; above 0.95 is a warning.
 
-    Source: nemo_rl/algorithms/grpo.py at the tags; vLLM's engine arguments.
+    Source: NVIDIA-NeMo/RL, nemo_rl/algorithms/grpo.py at the tags; vLLM documentation, "Engine Arguments".
 
     Mend: a value within the range.
     """
-    if missing(job):
+    if missing(training):
         return
-    for path in _counted(job.config):
-        value = job.config.get(path)
-        follows = isinstance(job.config.values.get(path), str)  # another key's value, which is judged itself
+    for path in _counted(training.config):
+        value = training.config.get(path)
+        follows = isinstance(training.config.values.get(path), str)  # another key's value, which is judged itself
         if _number(value) and value < 1 and not follows:
-            yield Problem(place(job, path), f"`{path}` is {value} and must be at least 1", "use 1 or more")
-    share = job.config.get(_SHARE)
-    if not _number(share) or job.config.text("policy.generation.backend") not in ("vllm", ""):
+            yield Problem(place(training, path), f"`{path}` is {value} and must be at least 1", "use 1 or more")
+    share = training.config.get(_SHARE)
+    if not _number(share) or training.config.text("policy.generation.backend") not in ("vllm", ""):
         return
     if not 0 < share < 1:
-        yield Problem(place(job, _SHARE), f"`{_SHARE}` is {share} and must be between 0 and 1", "use 0.6 to 0.9")
+        yield Problem(place(training, _SHARE), f"`{_SHARE}` is {share} and must be between 0 and 1", "use 0.6 to 0.9")
     elif share > _SHARE_WARNED:
         message = f"`{_SHARE}` is {share}: above {_SHARE_WARNED} CUDA and NCCL find no room beside vLLM"
-        yield Problem(place(job, _SHARE), message, "use 0.9 or less", Severity.WARNING)
+        yield Problem(place(training, _SHARE), message, "use 0.9 or less", Severity.WARNING)
 
 
 @check("vllm-length", Severity.WARNING)
-def vllm_length(job: Training) -> Iterator[Problem]:
+def vllm_length(training: Training) -> Iterator[Problem]:
     """vLLM's max_model_len is below policy.max_total_sequence_length.
 
     Generation then stops at the smaller number, and prompts that are longer are refused by vLLM.
 
-    Source: examples/configs/grpo_math_1B.yaml, where the one refers to the other.
+    Source: NVIDIA-NeMo/RL, examples/configs/grpo_math_1B.yaml, where the one refers to the other.
 
     Mend: leave max_model_len to follow max_total_sequence_length.
     """
     path, whole = f"{VLLM}.max_model_len", "policy.max_total_sequence_length"
-    length, total = job.config.get(path), job.config.get(whole)
+    length, total = training.config.get(path), training.config.get(whole)
     if _number(length) and _number(total) and 1 <= length < total:
         hint = f"set `{path}: {total}`"
-        yield Problem(place(job, path, whole), f"`{path}` {length} is below {whole} {total}", hint)
+        yield Problem(place(training, path, whole), f"`{path}` {length} is below {whole} {total}", hint)
 
 
 @check("config-needed")
-def config_needed(job: Training) -> Iterator[Problem]:
+def config_needed(training: Training) -> Iterator[Problem]:
     """An override takes away a key that NeMo RL cannot do without.
 
     ``~policy.model_name``, ``policy: null`` and the like stop the job at its start, after the nodes have come up. While
     one is missing the shape of the training is not judged.
 
-    Source: catalog nemo_rl (`needed`), from nemo_rl/algorithms/grpo.py and the config's TypedDicts.
+    Source: NVIDIA-NeMo/RL, nemo_rl/algorithms/grpo.py and the configuration's TypedDicts (`needed` of the catalog).
 
     Mend: take the override out.
     """
-    for path, (at, shown) in missing(job).items():
+    for path, (at, shown) in missing(training).items():
         yield Problem(at, f"{shown}: NeMo RL cannot do without `{path}`", "leave it out, or give the key a value")
 
 
 @check("config-twice")
-def config_twice(job: Training) -> Iterator[Problem]:
+def config_twice(training: Training) -> Iterator[Problem]:
     """One configuration key is written twice, in two spellings: dotted and nested, or with and without a prefix.
 
     Which of them holds would depend on their order.
 
-    Mend: keep one of them.
+    Source: groundplan's own limit: a mapping in YAML has no order that a reader could rely on.
+
+    Mend: keep one of the two spellings.
     """
-    for path, first, second in written_twice(job.overrides):
+    for path, first, second in written_twice(training.overrides):
         places = f"as {_spelled(first)} and as {_spelled(second)}"
         yield Problem(second, f"workload.overrides: `{path}` is written twice, {places}", "keep one of them")
 
 
-def missing(job: Training) -> dict[str, tuple[ProfilePath, str]]:
+def missing(training: Training) -> dict[str, tuple[ProfilePath, str]]:
     """Needed key that an override takes away -> its place, and the override as it is written."""
     needed: tuple[str, ...] = tuple(shipped("nemo_rl")["needed"])
     found: dict[str, tuple[ProfilePath, str]] = {}
-    for path, (at, prefix, value) in written(job.overrides).items():
-        gone = [key for key in needed if (key == path or key.startswith(path + ".")) and not job.config.has(key)]
+    for path, (at, prefix, value) in written(training.overrides).items():
+        gone = [key for key in needed if (key == path or key.startswith(path + ".")) and not training.config.has(key)]
         # A leaf set to null is of the wrong type, which config-type says.
-        group = path not in job.release.keys and path not in job.recipe.sets
+        group = path not in training.release.keys and path not in training.recipe.sets
         if gone and (prefix == "~" or (value is None and group)):
             found[path] = (at, f"`~{path}`" if prefix == "~" else f"`{prefix}{path}: null`")
     return found
 
 
-def unjudged(job: Training) -> bool:
+def unjudged(training: Training) -> bool:
     """Whether the shape cannot be told, because a number that it rests on is missing or none: other rules say so."""
-    values = (job.config.get(path) for path in sizes_of(shape_of(job.config)))
+    values = (training.config.get(path) for path in sizes_of(shape_of(training.config)))
     wrong = any(v is not None and (not isinstance(v, int) or isinstance(v, bool) or v < 1) for v in values)
-    return wrong or bool(missing(job))
+    return wrong or bool(missing(training))
 
 
 def _counted(config: Config) -> list[str]:

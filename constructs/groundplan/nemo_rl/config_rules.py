@@ -19,15 +19,21 @@ _PREFIXES = ("", "+", "++", "~")
 
 
 @check("config-key")
-def config_key(job: Training) -> Iterator[Problem]:
+def config_key(training: Training) -> Iterator[Problem]:
     """An override must name a key that the release's configuration has.
 
     NeMo RL's configuration is a Hydra struct: an unknown key stops the job at its start, after the nodes have come up.
     A key that is new on purpose is written with a plus, ``+policy.generation.some_key``. Groups such as vllm_kwargs
     take any.
+
+    Source: NVIDIA-NeMo/RL, examples/configs/grpo_math_1B.yaml at the release's tag (the keys) and
+    nemo_rl/utils/config.py (the overrides, which Hydra applies to a struct); Hydra documentation, "Basic Override
+    syntax".
+
+    Mend: write the key as the release has it; the finding names the nearest, or where the key has moved to.
     """
-    known = _known(job)
-    for path, (place, prefix, value) in written(job.overrides).items():
+    known = _known(training)
+    for path, (place, prefix, value) in written(training.overrides).items():
         if not _PATH.fullmatch(path) or prefix not in _PREFIXES:
             message = f"override `{prefix}{path}` is no configuration path"
             yield Problem(place, message, "write a dotted path such as grpo.max_num_steps")
@@ -39,7 +45,7 @@ def config_key(job: Training) -> Iterator[Problem]:
         if not known:
             continue  # a release of the user's own, without a keys file
         leaf, group = path in known, any(k.startswith(path + ".") for k in known)
-        version = job.release.version
+        version = training.release.version
         if prefix == "+" and (leaf or group):
             yield Problem(
                 place, f"`+{path}`: NeMo RL {version} has this key already", f"write `{path}`, without the plus"
@@ -55,11 +61,17 @@ def config_key(job: Training) -> Iterator[Problem]:
 
 
 @check("config-type")
-def config_type(job: Training) -> Iterator[Problem]:
-    """An override must be of the type that its key has: a number where NeMo RL counts, text where it reads text."""
-    known = _known(job)
+def config_type(training: Training) -> Iterator[Problem]:
+    """An override must be of the type that its key has: a number where NeMo RL counts, text where it reads text.
+
+    Source: NVIDIA-NeMo/RL, the defaults of examples/configs/grpo_math_1B.yaml at the release's tag. v0.7.0 refuses a
+    wrong type itself (`MasterConfig`, nemo_rl/algorithms/grpo.py line 236); before it shows where the value is used.
+
+    Mend: write a value of the type that the finding names.
+    """
+    known = _known(training)
     defaults = Config(known)
-    for path, (place, prefix, value) in written(job.overrides).items():
+    for path, (place, prefix, value) in written(training.overrides).items():
         if is_sweep(value) or prefix == "~":
             continue
         if path in known:
@@ -75,9 +87,15 @@ def config_type(job: Training) -> Iterator[Problem]:
 
 
 @check("config-sweep")
-def config_sweep(job: Training) -> Iterator[Problem]:
-    """Hydra's sweep functions, ``choice(1,2)`` or ``range(1,9)``, are refused: one job is one training."""
-    for path, (place, _, value) in written(job.overrides).items():
+def config_sweep(training: Training) -> Iterator[Problem]:
+    """Hydra's sweep functions, ``choice(1,2)`` or ``range(1,9)``, are refused: one job is one training.
+
+    Source: Hydra documentation, "Extended Override syntax", sweeps; that one job is one training is groundplan's own
+    limit.
+
+    Mend: give one value, and make a profile for each training.
+    """
+    for path, (place, _, value) in written(training.overrides).items():
         if is_sweep(value):
             yield Problem(place, f"`{path}`: `{value}` is a sweep", "give one value; make a profile for each training")
 
@@ -128,9 +146,9 @@ def _several(value: Any) -> bool:
     return isinstance(value, str) and "," in value
 
 
-def _known(job: Training) -> dict[str, Any]:
-    keys = job.release.keys
-    return {**keys, **job.recipe.sets} if keys else {}
+def _known(training: Training) -> dict[str, Any]:
+    keys = training.release.keys
+    return {**keys, **training.recipe.sets} if keys else {}
 
 
 def _under_nothing(path: str, known: dict[str, Any]) -> bool:

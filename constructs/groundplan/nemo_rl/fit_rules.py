@@ -13,39 +13,45 @@ from groundplan.nemo_rl.training import Training, check
 
 
 @check("model-fit", Severity.WARNING)
-def model_fit(job: Training) -> Iterator[Problem]:
+def model_fit(training: Training) -> Iterator[Problem]:
     """An estimate of GPU memory for training and for vLLM, against what a GPU of the pool has.
 
-    A warning, for it is rough: it names its parts, so that a reader can judge them. The sums are in workload/fit.py.
+    A warning, for it is rough: it names its parts, so that a reader can judge them. The sums are in nemo_rl/memory.py.
+
+    Source: groundplan's own estimate, from bytes a parameter and activations of a dense transformer; the limit of 16
+    billion parameters for a DTensor rank is taken from one report, NVIDIA-NeMo/RL#1974.
+
+    Mend: use more nodes, a greater tensor parallel size, or `activation_checkpointing: true`.
     """
-    memory_gb = job.gpu_memory_gb
-    if memory_gb is None or job.model.billions is None or unjudged(job):
+    memory_gb = training.gpu_memory_gb
+    if memory_gb is None or training.model.billions is None or unjudged(training):
         return
-    shape, config = shape_of(job.config), job.config
+    shape, config = shape_of(training.config), training.config
     if not shape.backend or shape.training_gpus <= 0:
         return
-    billions, has = job.model.billions, f"a GPU of {job.pool} has {memory_gb} GB"
-    fit = estimate(billions, job.model.active or billions, shape, config, memory_gb)
+    billions, has = training.model.billions, f"a GPU of {training.pool} has {memory_gb} GB"
+    fit = estimate(billions, training.model.active or billions, shape, config, memory_gb)
     sizes = f"policy.{shape.backend}_cfg.{'tensor_model' if shape.backend == 'megatron' else 'tensor'}_parallel_size"
     at = place(
-        job,
+        training,
         sizes,
         "policy.model_name",
         "policy.max_total_sequence_length",
         "policy.train_micro_batch_size",
     )
     if fit.training > memory_gb:
-        message = f"{job.model.name} ({billions}B) on {shape.training_gpus} training GPUs: {fit.sum} per GPU; {has}"
+        asked = f"{training.model.name} ({billions}B) on {shape.training_gpus} training GPUs"
+        message = f"{asked}: {fit.sum} per GPU; {has}"
         yield Problem(at, message, "use more nodes, a greater tensor parallel size, or activation_checkpointing: true")
     elif shape.backend == "dtensor" and billions / shape.tp > DTENSOR_LIMIT:
         message = (
-            f"{job.model.name}: {billions}B parameters at TP {shape.tp} are {billions / shape.tp:.1f}B a rank; "
+            f"{training.model.name}: {billions}B parameters at TP {shape.tp} are {billions / shape.tp:.1f}B a rank; "
             f"DTensor above {DTENSOR_LIMIT:.0f}B a rank has failed without an error (NVIDIA-NeMo/RL#1974)"
         )
         yield Problem(at, message, "use tensor_parallel_size 4 or 8")
     if fit.generation > fit.generation_budget * (1 - CACHE_SHARE):
         vllm = "policy.generation.vllm_cfg"
-        at = place(job, f"{vllm}.tensor_parallel_size", f"{vllm}.gpu_memory_utilization", "policy.model_name")
+        at = place(training, f"{vllm}.tensor_parallel_size", f"{vllm}.gpu_memory_utilization", "policy.model_name")
         size = f"{billions}B / (TP {shape.vllm_tp} x PP {shape.vllm_pp}) = {fit.generation:.0f} GB of weights per GPU"
         budget = f"{fit.generation_budget:.0f} GB (gpu_memory_utilization x {memory_gb})"
         message = f"vLLM: {size}, of {budget}; no room for its cache"
@@ -53,21 +59,26 @@ def model_fit(job: Training) -> Iterator[Problem]:
 
 
 @check("cluster-shape")
-def cluster_shape(job: Training) -> Iterator[Problem]:
-    """NeMo RL asks Ray for cluster.num_nodes x cluster.gpus_per_node GPUs; Ray has what the workers declare (R14).
+def cluster_shape(training: Training) -> Iterator[Problem]:
+    """NeMo RL asks Ray for cluster.num_nodes x cluster.gpus_per_node GPUs; Ray has what the workers declare.
 
     groundplan writes both from `workload.nodes`; an override that differs waits for GPUs that never come.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/distributed/virtual_cluster.py lines 790 and 795 (v0.6.0: 304 and 309).
+
+    Mend: set `workload.nodes`, and leave `cluster.num_nodes` and `cluster.gpus_per_node` out of the overrides.
     """
-    if unjudged(job):
+    if unjudged(training):
         return
-    shape = shape_of(job.config)
-    asked, there = shape.nodes * shape.gpus_per_node, job.nodes * job.gpus
-    if shape.gpus_per_node != job.gpus:
-        message = f"cluster.gpus_per_node is {shape.gpus_per_node}, and each worker has {job.gpus} GPUs"
-        yield Problem(place(job, "cluster.gpus_per_node"), message, "leave it out: it follows from the machine type")
+    shape = shape_of(training.config)
+    asked, there = shape.nodes * shape.gpus_per_node, training.nodes * training.gpus
+    if shape.gpus_per_node != training.gpus:
+        message = f"cluster.gpus_per_node is {shape.gpus_per_node}, and each worker has {training.gpus} GPUs"
+        at = place(training, "cluster.gpus_per_node")
+        yield Problem(at, message, "leave it out: it follows from the machine type")
     elif asked != there:
         message = (
             f"cluster.num_nodes {shape.nodes} x {shape.gpus_per_node} = {asked} GPUs, "
-            f"and {job.nodes} workers have {there}"
+            f"and {training.nodes} workers have {there}"
         )
-        yield Problem(place(job, "cluster.num_nodes"), message, f"set `workload.nodes: {shape.nodes}` instead")
+        yield Problem(place(training, "cluster.num_nodes"), message, f"set `workload.nodes: {shape.nodes}` instead")

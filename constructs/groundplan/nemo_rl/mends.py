@@ -10,7 +10,7 @@ from groundplan.nemo_rl.shape import Shape
 
 
 def holds(shape: Shape) -> bool:
-    """Whether GPUs, batch and samples divide as NeMo RL asserts (R2 to R7, R10)."""
+    """Whether GPUs, batch and samples divide as NeMo RL asserts."""
     engine, experts = shape.vllm_tp * shape.vllm_pp, shape.pp * shape.ep * shape.etp
     dp = shape.data_parallel
     return bool(

@@ -12,10 +12,10 @@ from groundplan.nemo_rl.training import Training
 OVERRIDES: ProfilePath = ("workload", "overrides")
 
 
-def place(job: Training, *paths: str) -> ProfilePath:
+def place(training: Training, *paths: str) -> ProfilePath:
     """The user's own override of one of `paths`, in that order of preference; else the recipe."""
     for path in paths:
-        found = _find(job.overrides, path)
+        found = _find(training.overrides, path)
         if found is not None:
             return (*OVERRIDES, *found)
     return ("workload", "recipe")

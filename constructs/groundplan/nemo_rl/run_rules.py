@@ -1,4 +1,4 @@
-"""Rules R11 to R16: modes that exclude each other, data, places on shared storage, keys."""
+"""Rules of modes that exclude each other, of data, of places on shared storage, and of keys."""
 
 from __future__ import annotations
 
@@ -17,43 +17,59 @@ GSM8K_ROWS = 7473
 
 
 @check("async-grpo")
-def async_grpo(job: Training) -> Iterator[Problem]:
-    """Asynchronous GRPO needs generation on GPUs of its own, the async engine and importance sampling correction, and
-    takes no dynamic sampling, reward shaping or scaling (R11)."""
-    if not job.config.on(_ASYNC):
+def async_grpo(training: Training) -> Iterator[Problem]:
+    """Asynchronous GRPO has terms of its own.
+
+    It needs generation on GPUs of its own, vLLM's async engine and importance sampling correction, and takes no dynamic
+    sampling, reward shaping, reward scaling or several data loaders.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/algorithms/grpo.py lines 3367, 3372 and 3421 (what it needs) and
+    examples/run_grpo.py lines 174, 179 and 185 (what it excludes); docs/guides/async-grpo.md.
+
+    Mend: set the key that the finding names, or turn `grpo.async_grpo.enabled` off.
+    """
+    if not training.config.on(_ASYNC):
         return
-    config = job.config
+    config = training.config
     needs = {
         f"{VLLM}.async_engine": config.on(f"{VLLM}.async_engine"),
         "loss_fn.use_importance_sampling_correction": config.on("loss_fn.use_importance_sampling_correction"),
     }
     if shape_of(config).colocated:
-        at = place(job, _ASYNC, "policy.generation.colocated.enabled")
+        at = place(training, _ASYNC, "policy.generation.colocated.enabled")
         yield Problem(
             at, f"{_ASYNC} needs generation apart from training", "set `policy.generation.colocated.enabled: false`"
         )
     for path in (path for path, given in needs.items() if not given):
-        yield Problem(place(job, _ASYNC, path), f"{_ASYNC} needs {path} true", f"set `{path}: true`")
+        yield Problem(place(training, _ASYNC, path), f"{_ASYNC} needs {path} true", f"set `{path}: true`")
     excluded = ("grpo.use_dynamic_sampling", "grpo.reward_shaping.enabled", "grpo.reward_scaling.enabled")
     for path in (*excluded, "data.use_multiple_dataloader"):
         if config.on(path):
-            yield Problem(place(job, path, _ASYNC), f"{_ASYNC} excludes {path}", f"set `{path}: false`")
+            yield Problem(place(training, path, _ASYNC), f"{_ASYNC} excludes {path}", f"set `{path}: false`")
 
 
 @check("fp8-generation")
-def fp8_generation(job: Training) -> Iterator[Problem]:
-    """FP8 generation needs importance sampling correction; an FP8 KV cache needs FP8 generation, Megatron without
-    pipeline parallel, and no async engine (R12)."""
-    config, shape = job.config, shape_of(job.config)
+def fp8_generation(training: Training) -> Iterator[Problem]:
+    """Generation in FP8 has terms of its own.
+
+    It needs importance sampling correction. An FP8 KV cache needs FP8 generation, Megatron without pipeline parallel,
+    and no async engine.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/algorithms/grpo.py lines 999 to 1005 and
+    nemo_rl/models/generation/vllm/quantization/fp8.py line 166; the KV cache is checked from v0.5.0 on.
+
+    Mend: set the key that the finding names, or leave `precision` and `kv_cache_dtype` as the recipe has them.
+    """
+    config, shape = training.config, shape_of(training.config)
     fp8 = config.get(f"{VLLM}.precision") == "fp8"
     correction = "loss_fn.use_importance_sampling_correction"
     if fp8 and not config.on(correction):
-        at = place(job, f"{VLLM}.precision", correction)
+        at = place(training, f"{VLLM}.precision", correction)
         yield Problem(at, f"{VLLM}.precision fp8 needs {correction} true", f"set `{correction}: true`")
     cache = config.get(f"{VLLM}.kv_cache_dtype")
     if not (isinstance(cache, str) and cache.startswith("fp8")):
         return
-    at = place(job, f"{VLLM}.kv_cache_dtype")
+    at = place(training, f"{VLLM}.kv_cache_dtype")
     reasons = {
         f"{VLLM}.precision fp8": fp8,
         "policy.megatron_cfg.enabled": shape.backend == "megatron",
@@ -65,25 +81,33 @@ def fp8_generation(job: Training) -> Iterator[Problem]:
 
 
 @check("validation-set")
-def validation_set(job: Training) -> Iterator[Problem]:
-    """Validation needs a validation set (R13). GSM8K's own is its test split; none is split off its training data."""
-    if missing(job):
+def validation_set(training: Training) -> Iterator[Problem]:
+    """Validation needs a validation set.
+
+    GSM8K's own is its test split; none is split off its training data.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/algorithms/grpo.py line 409 (v0.6.0: 361, v0.5.0: 279, v0.4.0: 273) and
+    nemo_rl/data/datasets/response_datasets.
+
+    Mend: add `data.validation: {dataset_name: gsm8k, split: test}`, or set `grpo.val_period: -1`.
+    """
+    if missing(training):
         return
-    config = job.config
+    config = training.config
     period = config.get("grpo.val_period")
     asked = [f"grpo.val_period {period}"] if isinstance(period, int) and period > 0 else []
     asked += [f"{path} true" for path in ("grpo.val_at_start", "grpo.val_at_end") if config.on(path)]
-    if asked and not _validates(job):
-        at = place(job, "data.validation", "data.val_data_path", "grpo.val_period", "data.train.dataset_name")
+    if asked and not _validates(training):
+        at = place(training, "data.validation", "data.val_data_path", "grpo.val_period", "data.train.dataset_name")
         hint = "add `data.validation: {dataset_name: gsm8k, split: test}`, or set `grpo.val_period: -1`"
         yield Problem(at, f"{asked[0]} needs a validation set, and there is none", hint)
 
 
-def _validates(job: Training) -> bool:
-    config = job.config
+def _validates(training: Training) -> bool:
+    config = training.config
     if config.has("data.validation") or config.has("data.val_data_path"):
         return True
-    if job.release.gsm8k == "built-in":
+    if training.release.gsm8k == "built-in":
         split = config.get("data.train.split_validation_size")
         named = config.text("data.train.dataset_name").lower()
         return named != "gsm8k" and isinstance(split, int | float) and split > 0
@@ -92,55 +116,84 @@ def _validates(job: Training) -> bool:
 
 
 @check("sampling")
-def sampling(job: Training) -> Iterator[Problem]:
-    """A step takes no more prompts than the data set has, and batch_multiplier is for dynamic sampling alone (R13)."""
-    if unjudged(job):
+def sampling(training: Training) -> Iterator[Problem]:
+    """A step takes no more prompts than the data set has, and batch_multiplier is for dynamic sampling alone.
+
+    The data loader drops the last, partial batch: with more prompts a step than rows there is no step at all, and the
+    job ends as if it had succeeded.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/algorithms/grpo.py lines 344 and 363 (v0.6.0: 293 and 312); the rows of
+    GSM8K's training split by its data set card, openai/gsm8k on Hugging Face.
+
+    Mend: use fewer prompts a step; set `grpo.batch_multiplier: 1`, or turn `grpo.use_dynamic_sampling` on.
+    """
+    if unjudged(training):
         return
-    prompts = shape_of(job.config).prompts
-    if job.recipe.dataset == "gsm8k" and prompts > GSM8K_ROWS:
+    prompts = shape_of(training.config).prompts
+    if training.recipe.dataset == "gsm8k" and prompts > GSM8K_ROWS:
         message = f"grpo.num_prompts_per_step {prompts} is more than the {GSM8K_ROWS} rows of GSM8K's training split"
         hint = f"use at most {GSM8K_ROWS}: the last, partial batch of an epoch is dropped"
-        yield Problem(place(job, "grpo.num_prompts_per_step"), message, hint)
-    multiplier = job.config.get("grpo.batch_multiplier", 1)
-    if multiplier != 1 and not job.config.on("grpo.use_dynamic_sampling"):
+        yield Problem(place(training, "grpo.num_prompts_per_step"), message, hint)
+    multiplier = training.config.get("grpo.batch_multiplier", 1)
+    if multiplier != 1 and not training.config.on("grpo.use_dynamic_sampling"):
         message = f"grpo.batch_multiplier {multiplier} needs grpo.use_dynamic_sampling true"
-        yield Problem(place(job, "grpo.batch_multiplier"), message, "set it to 1, or turn dynamic sampling on")
+        yield Problem(place(training, "grpo.batch_multiplier"), message, "set it to 1, or turn dynamic sampling on")
 
 
 @check("shared-folders")
-def shared_folders(job: Training) -> Iterator[Problem]:
-    """Checkpoints and logs go to Lustre (R15).
+def shared_folders(training: Training) -> Iterator[Problem]:
+    """Checkpoints and logs go to Lustre.
 
     NeMo RL takes plain paths alone: ``gs://`` becomes a folder of that name in the container. A path outside the mount
     is on one node's disk and goes with its pod; on several nodes each would save a part of the checkpoint to its own.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/utils/checkpoint.py and nemo_rl/utils/logger.py (both folders are plain paths
+    of the file system); docs/design-docs/checkpointing.md.
+
+    Mend: leave the key out, which puts the folder on Lustre, or name a folder under the mount.
     """
-    if missing(job):
+    if missing(training):
         return
     for path in ("checkpointing.checkpoint_dir", "logger.log_dir"):
-        folder = job.config.text(path)
-        if path.startswith("checkpointing") and not job.config.on("checkpointing.enabled"):
+        folder = training.config.text(path)
+        if path.startswith("checkpointing") and not training.config.on("checkpointing.enabled"):
             continue
-        if not job.shares(folder):
+        if not training.shares(folder):
             severity = None if path.startswith("checkpointing") else Severity.WARNING
-            message = f"{path} `{folder}` is not under {job.mount_path}, where Lustre is mounted"
-            yield Problem(place(job, path), message, f"use a folder such as {job.folder}", severity)
+            message = f"{path} `{folder}` is not under {training.mount_path}, where Lustre is mounted"
+            yield Problem(place(training, path), message, f"use a folder such as {training.folder}", severity)
 
 
 @check("wandb-key")
-def wandb_key(job: Training) -> Iterator[Problem]:
-    """Logging to Weights & Biases needs its API key on the head (R16)."""
-    if job.config.on("logger.wandb_enabled") and not job.wandb_key:
+def wandb_key(training: Training) -> Iterator[Problem]:
+    """Logging to Weights & Biases needs its API key.
+
+    NeMo RL logs from the driver, which runs on the head; without a key it stops, for there is no terminal to ask at.
+
+    Source: Weights & Biases documentation, "Environment variables" (WANDB_API_KEY); NVIDIA-NeMo/RL,
+    nemo_rl/utils/logger.py.
+
+    Mend: add `secrets: {wandb: {variable: true}}`, or set `logger.wandb_enabled: false`.
+    """
+    if training.config.on("logger.wandb_enabled") and not training.wandb_key:
         message = "logger.wandb_enabled is true, and `secrets.wandb` names no API key"
-        yield Problem(place(job, "logger.wandb_enabled"), message, "add `secrets: {wandb: {variable: true}}`")
+        yield Problem(place(training, "logger.wandb_enabled"), message, "add `secrets: {wandb: {variable: true}}`")
 
 
 @check("gated-model")
-def gated_model(job: Training) -> Iterator[Problem]:
-    """A gated model needs a Hugging Face token whose owner accepted its licence (R16); other models fare better with
-    one, for many pods ask at once and unnamed callers are limited."""
-    if job.hugging_face_token:
+def gated_model(training: Training) -> Iterator[Problem]:
+    """A gated model needs a Hugging Face token whose owner accepted its licence.
+
+    Other models fare better with one, for many pods ask at once and unnamed callers are limited.
+
+    Source: Hugging Face documentation, "Gated models"; NVIDIA-NeMo/RL PR 2272 (error 429, when many workers ask at
+    once).
+
+    Mend: accept the licence on Hugging Face, and add `secrets: {hugging_face: {variable: true}}`.
+    """
+    if training.hugging_face_token:
         return
-    if job.model.gated:
-        message = f"{job.model.name} is a gated model, and `secrets.hugging_face` names no token"
+    if training.model.gated:
+        message = f"{training.model.name} is a gated model, and `secrets.hugging_face` names no token"
         hint = "accept its licence on Hugging Face and add `secrets: {hugging_face: {variable: true}}`"
-        yield Problem(place(job, "policy.model_name"), message, hint)
+        yield Problem(place(training, "policy.model_name"), message, hint)

@@ -1,4 +1,4 @@
-"""Rules R1 to R10 of a GRPO job's shape. NeMo RL checks most of them itself, but some only at the first step, after
+"""Rules of a GRPO job's shape. NeMo RL checks most of them itself, but some only at the first step, after
 minutes of loading; each message here shows the sum.
 
 Source: asserts of nemo_rl at v0.7.0, run over all 125 GRPO recipes that NVIDIA ships.
@@ -30,28 +30,41 @@ _COLOCATED = "policy.generation.colocated"
 
 
 @check("training-backend")
-def training_backend(job: Training) -> Iterator[Problem]:
-    """Exactly one training backend is on: policy.dtensor_cfg.enabled or policy.megatron_cfg.enabled (R1)."""
-    if missing(job) or shape_of(job.config).backend:
+def training_backend(training: Training) -> Iterator[Problem]:
+    """Exactly one training backend is on: policy.dtensor_cfg.enabled or policy.megatron_cfg.enabled.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/models/policy/lm_policy.py lines 96 and 131; the same at every tag from
+    v0.4.0 on.
+
+    Mend: set exactly one of the two to true.
+    """
+    if missing(training) or shape_of(training.config).backend:
         return
-    both = job.config.on("policy.megatron_cfg.enabled")
+    both = training.config.on("policy.megatron_cfg.enabled")
     message = f"{'both' if both else 'neither'} of policy.dtensor_cfg.enabled and policy.megatron_cfg.enabled is true"
-    at = place(job, "policy.megatron_cfg.enabled", "policy.dtensor_cfg.enabled")
+    at = place(training, "policy.megatron_cfg.enabled", "policy.dtensor_cfg.enabled")
     yield Problem(at, message, "set exactly one of them to true")
 
 
 @check("model-parallel")
-def model_parallel(job: Training) -> Iterator[Problem]:
-    """The training GPUs must be a multiple of the GPUs that hold one copy of the model: TP x PP x CP (R2), and with
-    Megatron also of PP x EP x ETP (R6)."""
-    if unjudged(job):
+def model_parallel(training: Training) -> Iterator[Problem]:
+    """The training GPUs must hold whole copies of the model.
+
+    They are a multiple of TP x PP x CP, the GPUs that hold one copy; with Megatron also of PP x EP x ETP.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/models/policy/lm_policy.py lines 197 and 205; NVIDIA/Megatron-LM,
+    parallel_state.py line 788 at d30c3ae5, which v0.6.0 pins (experts).
+
+    Mend: choose sizes whose product divides the training GPUs, or other nodes.
+    """
+    if unjudged(training):
         return
-    shape = shape_of(job.config)
+    shape = shape_of(training.config)
     if not shape.backend or shape.training_gpus <= 0:
         return
     group = f"policy.{shape.backend}_cfg"
     at = place(
-        job,
+        training,
         f"{group}.tensor_parallel_size",
         f"{group}.tensor_model_parallel_size",
         f"{group}.pipeline_model_parallel_size",
@@ -65,20 +78,25 @@ def model_parallel(job: Training) -> Iterator[Problem]:
         yield Problem(at, f"{gpus} is not divisible by {size}", hint)
     experts = shape.pp * shape.ep * shape.etp
     if shape.backend == "megatron" and shape.training_gpus % experts:
-        at = place(job, f"{group}.expert_model_parallel_size", f"{group}.expert_tensor_parallel_size")
+        at = place(training, f"{group}.expert_model_parallel_size", f"{group}.expert_tensor_parallel_size")
         size = f"PP {shape.pp} x EP {shape.ep} x ETP {shape.etp} = {experts}"
         yield Problem(at, f"{gpus} is not divisible by {size}", f"choose an expert parallel size that fits {gpus}")
 
 
 @check("batch-size")
-def batch_size(job: Training) -> Iterator[Problem]:
-    """The batch divides over the data-parallel copies (R3), and the samples of a step over both (R4, R5).
+def batch_size(training: Training) -> Iterator[Problem]:
+    """The batch divides over the data-parallel copies, and the samples of a step over both.
 
     NeMo RL finds out at the first step, after the model has been loaded and the first samples have been generated.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/distributed/batched_data_dict.py lines 395 and 399 (v0.6.0: 375 and 379,
+    v0.4.0 and v0.5.0: 374 and 378).
+
+    Mend: use the batch, the prompts or the nodes that the finding names.
     """
-    if unjudged(job):
+    if unjudged(training):
         return
-    shape = shape_of(job.config)
+    shape = shape_of(training.config)
     dp, batch, samples = shape.data_parallel, shape.global_batch, shape.samples
     if not dp:
         return
@@ -92,19 +110,20 @@ def batch_size(job: Training) -> Iterator[Problem]:
     if uneven:
         faults.append(f"{product} samples are not divisible by {' and by '.join(uneven)}")
     if faults:
-        at = _at(job, _BATCH, _PROMPTS, _GENERATIONS)
-        yield Problem(at, f"{copies}; {'; '.join(faults)}", _batch_hint(job, shape))
+        at = _at(training, _BATCH, _PROMPTS, _GENERATIONS)
+        yield Problem(at, f"{copies}; {'; '.join(faults)}", _batch_hint(training, shape))
 
 
-def _at(job: Training, *paths: str) -> ProfilePath:
+def _at(training: Training, *paths: str) -> ProfilePath:
     """The user's override of one of `paths`; else their number of nodes; else the recipe."""
-    found = place(job, *paths)
-    return ("workload", "nodes") if found == ("workload", "recipe") and job.nodes_written else found
+    found = place(training, *paths)
+    return ("workload", "nodes") if found == ("workload", "recipe") and training.nodes_written else found
 
 
-def _batch_hint(job: Training, shape: Shape) -> str:
+def _batch_hint(training: Training, shape: Shape) -> str:
     """Numbers that pass, over the nodes as they are; and other numbers of nodes that do."""
-    packed = job.config.on("policy.sequence_packing.enabled") or job.config.on("policy.dynamic_batching.enabled")
+    config = training.config
+    packed = config.on("policy.sequence_packing.enabled") or config.on("policy.dynamic_batching.enabled")
     micro = 1 if packed else shape.micro_batch
     batch = batch_near(shape, micro) or batch_near(shape, 1)
     if batch is not None:
@@ -112,52 +131,66 @@ def _batch_hint(job: Training, shape: Shape) -> str:
     else:
         prompts, batch = prompts_near(shape, micro)
         hint = f"set `{_PROMPTS}: {prompts}` and `{_BATCH}: {batch}`"
-    if shape.nodes == job.nodes and job.most_nodes:
-        counts = node_counts(shape, job.most_nodes, shape.generation_gpus // shape.gpus_per_node)
+    if shape.nodes == training.nodes and training.most_nodes:
+        counts = node_counts(shape, training.most_nodes, shape.generation_gpus // shape.gpus_per_node)
         hint += "".join(f", or `workload.nodes: {count}`" for count in counts)
     return hint
 
 
 @check("micro-batch", Severity.WARNING)
-def micro_batch(job: Training) -> Iterator[Problem]:
-    """One copy's part of the batch divides into micro batches, unless sequences are packed or batched dynamically."""
-    if unjudged(job):
+def micro_batch(training: Training) -> Iterator[Problem]:
+    """One copy's part of the batch divides into micro batches, unless sequences are packed or batched dynamically.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/distributed/batched_data_dict.py line 831 (v0.6.0: 811, v0.4.0 and v0.5.0:
+    807).
+
+    Mend: use a `policy.train_micro_batch_size` that divides a copy's part, or turn sequence packing on.
+    """
+    if unjudged(training):
         return
-    config, shape = job.config, shape_of(job.config)
+    config, shape = training.config, shape_of(training.config)
     packed = config.on("policy.sequence_packing.enabled") or config.on("policy.dynamic_batching.enabled")
     dp = shape.data_parallel
     if packed or not dp or shape.global_batch % dp:
         return
     share = shape.global_batch // dp
     if share % shape.micro_batch:
-        at = place(job, "policy.train_micro_batch_size", _BATCH)
+        at = place(training, "policy.train_micro_batch_size", _BATCH)
         total = f"train_global_batch_size {shape.global_batch} / data parallel {dp} = {share}"
         hint = f"use a micro batch size that divides {share}"
         yield Problem(at, f"{total}, which train_micro_batch_size {shape.micro_batch} does not divide", hint)
 
 
 @check("generation-parallel")
-def generation_parallel(job: Training) -> Iterator[Problem]:
-    """The generating GPUs divide into vLLM engines of TP x PP; pipeline and expert parallel have terms of their own
-    (R7)."""
-    if unjudged(job):
+def generation_parallel(training: Training) -> Iterator[Problem]:
+    """The generating GPUs divide into vLLM engines of TP x PP.
+
+    Pipeline parallel needs the async engine. Expert parallel is a multiple of tensor parallel, and excludes the async
+    engine unless the two are equal.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/models/generation/vllm/vllm_generation.py lines 111, 119, 125 and 131
+    (v0.6.0: 63, 71, 77 and 83).
+
+    Mend: choose sizes whose product divides the generating GPUs, and set `async_engine` as the finding says.
+    """
+    if unjudged(training):
         return
-    if job.config.text("policy.generation.backend") not in ("vllm", ""):
+    if training.config.text("policy.generation.backend") not in ("vllm", ""):
         return
-    config, shape = job.config, shape_of(job.config)
+    config, shape = training.config, shape_of(training.config)
     engine = shape.vllm_tp * shape.vllm_pp
-    at = place(job, f"{VLLM}.tensor_parallel_size", f"{VLLM}.pipeline_parallel_size")
+    at = place(training, f"{VLLM}.tensor_parallel_size", f"{VLLM}.pipeline_parallel_size")
     if shape.generation_gpus > 0 and shape.generation_gpus % engine:
         size = f"vLLM TP {shape.vllm_tp} x PP {shape.vllm_pp} = {engine}"
         hint = f"choose sizes whose product divides {shape.generation_gpus}"
         yield Problem(at, f"{shape.generation_gpus} generating GPUs are not divisible by {size}", hint)
     asynchronous = config.on(f"{VLLM}.async_engine")
     if shape.vllm_pp > 1 and not asynchronous:
-        at = place(job, f"{VLLM}.pipeline_parallel_size")
+        at = place(training, f"{VLLM}.pipeline_parallel_size")
         message = f"vLLM pipeline_parallel_size {shape.vllm_pp} needs async_engine true"
         yield Problem(at, message, f"set `{VLLM}.async_engine: true`, or the size to 1")
     if shape.vllm_ep > 1:
-        at = place(job, f"{VLLM}.expert_parallel_size")
+        at = place(training, f"{VLLM}.expert_parallel_size")
         if shape.vllm_ep % shape.vllm_tp:
             message = (
                 f"vLLM expert_parallel_size {shape.vllm_ep} is no multiple of tensor_parallel_size {shape.vllm_tp}"
@@ -169,41 +202,54 @@ def generation_parallel(job: Training) -> Iterator[Problem]:
 
 
 @check("sequence-batching")
-def sequence_batching(job: Training) -> Iterator[Problem]:
-    """Sequence packing and dynamic batching exclude each other, and context or pipeline parallel need one or forbid it
-    (R8)."""
-    if unjudged(job):
+def sequence_batching(training: Training) -> Iterator[Problem]:
+    """Sequence packing and dynamic batching exclude each other.
+
+    Context parallel of Megatron needs packing, and dynamic batching needs pipeline parallel 1.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/models/policy/lm_policy.py lines 284 and 296,
+    nemo_rl/models/megatron/setup.py line 635; the same at every tag from v0.4.0 on.
+
+    Mend: enable one of the two, and packing where context parallel needs it.
+    """
+    if unjudged(training):
         return
-    config, shape = job.config, shape_of(job.config)
+    config, shape = training.config, shape_of(training.config)
     packing, dynamic = "policy.sequence_packing.enabled", "policy.dynamic_batching.enabled"
     if config.on(packing) and config.on(dynamic):
         message = "policy.sequence_packing and policy.dynamic_batching are both enabled"
-        yield Problem(place(job, dynamic, packing), message, "enable at most one of them")
+        yield Problem(place(training, dynamic, packing), message, "enable at most one of them")
     if shape.backend == "megatron" and shape.cp > 1 and not config.on(packing):
-        at = place(job, "policy.megatron_cfg.context_parallel_size", packing)
+        at = place(training, "policy.megatron_cfg.context_parallel_size", packing)
         message = f"Megatron context_parallel_size {shape.cp} needs policy.sequence_packing.enabled"
         yield Problem(at, message, f"set `{packing}: true`, or the size to 1")
     if config.on(dynamic) and shape.pp > 1:
         message = f"policy.dynamic_batching needs pipeline parallel 1, and it is {shape.pp}"
-        yield Problem(place(job, dynamic), message, "use sequence packing instead")
+        yield Problem(place(training, dynamic), message, "use sequence packing instead")
 
 
 @check("logprob-micro-batch")
-def logprob_micro_batch(job: Training) -> Iterator[Problem]:
-    """At TP 4 and more, training and log-probabilities need the same micro batch size (R9).
+def logprob_micro_batch(training: Training) -> Iterator[Problem]:
+    """At TP 4 and more, training and log-probabilities need the same micro batch size.
 
-    With different ones the two disagree, and importance ratios drift from 1. NeMo RL refuses it, unless
-    loss_fn.force_on_policy_ratio is on (one batch a step), or NRL_IGNORE_TP_ACCURACY_CHECK=1 is in the environment.
+    With different ones the two disagree, and importance ratios drift from 1. NeMo RL refuses it from v0.6.0 on, unless
+    loss_fn.force_on_policy_ratio is on (one batch a step), or NRL_IGNORE_TP_ACCURACY_CHECK=1 is in the environment;
+    v0.4.0 and v0.5.0 do not look, and groundplan refuses it for them too.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/models/policy/lm_policy.py line 184 (v0.6.0: 166);
+    docs/guides/dtensor-tp-accuracy.md.
+
+    Mend: make `policy.train_micro_batch_size` and `policy.logprob_batch_size` equal.
     """
-    if unjudged(job):
+    if unjudged(training):
         return
-    config, shape = job.config, shape_of(job.config)
+    config, shape = training.config, shape_of(training.config)
     if shape.tp < 4 or shape.micro_batch == shape.logprob_batch:
         return
     forced = config.on("loss_fn.force_on_policy_ratio")
-    if (forced and shape.global_batch == shape.samples) or _bypassed(job):
+    if (forced and shape.global_batch == shape.samples) or _bypassed(training):
         return
-    at = place(job, "policy.logprob_batch_size", "policy.train_micro_batch_size")
+    at = place(training, "policy.logprob_batch_size", "policy.train_micro_batch_size")
     message = (
         f"TP {shape.tp}: train_micro_batch_size {shape.micro_batch} is not logprob_batch_size {shape.logprob_batch}"
     )
@@ -215,46 +261,51 @@ def logprob_micro_batch(job: Training) -> Iterator[Problem]:
 
 
 @check("generation-split")
-def generation_split(job: Training) -> Iterator[Problem]:
-    """When generation has GPUs of its own, some must be left for training (R10).
+def generation_split(training: Training) -> Iterator[Problem]:
+    """When generation has GPUs of its own, some must be left for training.
 
     On one node: 0 < colocated.resources.gpus_per_node < cluster.gpus_per_node, and num_nodes null or 1. On more: 0 <
     colocated.resources.num_nodes < cluster.num_nodes, and whole nodes.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/algorithms/grpo.py lines 621, 626 and 637 (one node), 649 and 657 (several);
+    v0.6.0: 467, 472, 483, 495 and 503.
+
+    Mend: leave at least one GPU, or one node, for training, or set `policy.generation.colocated.enabled: true`.
     """
-    if unjudged(job):
+    if unjudged(training):
         return
-    config, shape = job.config, shape_of(job.config)
+    config, shape = training.config, shape_of(training.config)
     if shape.colocated:
         return
     gpus, nodes = (config.get(f"{_COLOCATED}.resources.{key}") for key in ("gpus_per_node", "num_nodes"))
     where = f"{_COLOCATED}.resources"
     if shape.nodes == 1:
-        at = _at(job, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled", "cluster.num_nodes")
+        at = _at(training, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled", "cluster.num_nodes")
         if not (isinstance(gpus, int) and 0 < gpus < shape.gpus_per_node):
             limits = f"1 to {shape.gpus_per_node - 1} of {shape.gpus_per_node} GPUs"
             message = f"{where}.gpus_per_node is {gpus}; on one node it must be {limits}"
-            yield Problem(at, message, _split_hint(job, shape))
+            yield Problem(at, message, _split_hint(training, shape))
         if nodes not in (None, 1):
-            at = place(job, f"{where}.num_nodes", f"{_COLOCATED}.enabled")
+            at = place(training, f"{where}.num_nodes", f"{_COLOCATED}.enabled")
             yield Problem(at, f"{where}.num_nodes is {nodes}; on one node it must be null or 1", "set it to null")
         return
     if not (isinstance(nodes, int) and 0 < nodes < shape.nodes):
-        at = place(job, f"{where}.num_nodes", f"{_COLOCATED}.enabled", "cluster.num_nodes")
+        at = place(training, f"{where}.num_nodes", f"{_COLOCATED}.enabled", "cluster.num_nodes")
         message = f"{where}.num_nodes is {nodes}; it must be 1 to {shape.nodes - 1} of {shape.nodes} nodes"
         yield Problem(at, message, "leave at least one node for training, or set `colocated.enabled: true`")
     if gpus != shape.gpus_per_node:
-        at = place(job, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled")
+        at = place(training, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled")
         message = (
             f"{where}.gpus_per_node is {gpus}; on several nodes it must be cluster.gpus_per_node, {shape.gpus_per_node}"
         )
         yield Problem(at, message, f"use {shape.gpus_per_node}")
 
 
-def _split_hint(job: Training, shape: Shape) -> str:
+def _split_hint(training: Training, shape: Shape) -> str:
     """What to do on one node: two nodes, generation beside training, or a split that divides; whichever would pass."""
     hints = []
-    nodes = job.config.get(f"{_COLOCATED}.resources.num_nodes")
-    if job.most_nodes > 1 and job.nodes == 1 and nodes == 1 and holds(with_nodes(shape, 2, 1)):
+    nodes = training.config.get(f"{_COLOCATED}.resources.num_nodes")
+    if training.most_nodes > 1 and training.nodes == 1 and nodes == 1 and holds(with_nodes(shape, 2, 1)):
         hints.append("`workload.nodes: 2`")
     if holds(colocated(shape)):
         hints.append(f"`{_COLOCATED}.enabled: true`")
@@ -273,5 +324,5 @@ def training_gpus(shape: Shape) -> str:
     return f"{total} - {shape.generation_gpus} generating = {shape.training_gpus} training GPUs"
 
 
-def _bypassed(job: Training) -> bool:
-    return job.environment.get("NRL_IGNORE_TP_ACCURACY_CHECK") == "1"
+def _bypassed(training: Training) -> bool:
+    return training.environment.get("NRL_IGNORE_TP_ACCURACY_CHECK") == "1"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from cdktf_cdktf_provider_google.compute_firewall import ComputeFirewall, ComputeFirewallAllow
+from cdktf import ITerraformDependable
 from cdktf_cdktf_provider_google.compute_global_address import ComputeGlobalAddress
 from cdktf_cdktf_provider_google.compute_network import ComputeNetwork
 from cdktf_cdktf_provider_google.compute_router import ComputeRouter
@@ -30,10 +30,9 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from groundplan.kernel.constructs import Part
-from groundplan.kernel.fields import Address, Cidr, ResourceName
+from groundplan.kernel.fields import Address, Cidr
 from groundplan.kernel.gke import JUMBO_MTU
-from groundplan.kernel.props import PROPS
-from groundplan.network.spec import FirewallRule
+from groundplan.kernel.props import PROPS, Labels, ResourceName, Text
 
 
 def empty_vpc(
@@ -58,9 +57,9 @@ def empty_vpc(
 class PrimaryNetworkProps:
     """The VPC of a cluster's nodes, its subnetwork, and the way out."""
 
-    project: str
+    project: Text
     """Project that it is made in."""
-    region: str
+    region: Text
     """Region of the subnetwork."""
     network: ResourceName
     """Name of the network."""
@@ -73,30 +72,54 @@ class PrimaryNetworkProps:
     services: Cidr
     """Secondary range of the services."""
     pods_range: ResourceName = "pods"
-    """Name of the secondary range of the pods."""
+    """Name of the secondary range of the pods. Default: pods."""
     services_range: ResourceName = "services"
-    """Name of the secondary range of the services."""
+    """Name of the secondary range of the services. Default: services."""
     mtu: Annotated[int, Field(ge=1300, le=JUMBO_MTU)] = JUMBO_MTU
-    """MTU in bytes. Default: 8896."""
+    """MTU in bytes, 1300 to 8896. Default: 8896."""
     flow_logs: bool = False
-    """VPC flow logs of the subnetwork (charged by volume)."""
+    """VPC flow logs of the subnetwork (charged by volume). Default: no."""
     nat: bool = True
-    """Cloud Router and NAT for nodes and pods, which have no public addresses."""
+    """Cloud Router and NAT for nodes and pods, which have no public addresses. Default: yes."""
     nat_min_ports_per_vm: Annotated[int, Field(ge=64, le=64512)] = 1024
-    """Ports that each node may hold open at once."""
+    """Ports that each node may hold open at once, 64 to 64512. Default: 1024."""
     nat_logging: bool = True
-    """Log dropped connections (ERRORS_ONLY)."""
+    """Log dropped connections (ERRORS_ONLY). Default: yes."""
     description: str = "GKE nodes, pods and Managed Lustre"
-    """Description of the network."""
-    depends_on: tuple[Any, ...] = ()
-    """What must be there first, such as the project's services."""
+    """Description of the network. Default: what stands on it."""
+
+
+@dataclass(frozen=True, kw_only=True, config=PROPS)
+class ExistingNetwork:
+    """A network that is there already, with a subnetwork for nodes, by what others refer to it with."""
+
+    network_path: Text
+    """Its full name: ``projects/P/global/networks/N``."""
+    subnetwork_path: Text
+    """Full name of the subnetwork: ``projects/P/regions/R/subnetworks/S``."""
+    pods_range: ResourceName
+    """Name of the secondary range of the pods."""
+    services_range: ResourceName
+    """Name of the secondary range of the services."""
 
 
 class PrimaryNetwork(Part):
-    """A VPC-native network: nodes, pods and services, NAT for the way out."""
+    """A VPC-native network: nodes, pods and services, NAT for the way out.
 
-    def __init__(self, scope: Construct, id_: str, props: PrimaryNetworkProps) -> None:
+    ``google_compute_network.<id>``; the others are ``<id>-nodes``, ``<id>-router`` and ``<id>-nat``, without `<id>-` in
+    the one that is called ``primary``. `depends_on` is what must be there first, such as the project's services.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: PrimaryNetworkProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
         super().__init__(scope, id_)
+        self.props = props
         self.network = empty_vpc(
             scope,
             id_,
@@ -104,7 +127,7 @@ class PrimaryNetwork(Part):
             project=props.project,
             description=props.description,
             mtu=props.mtu,
-            depends_on=list(props.depends_on) or None,
+            depends_on=list(depends_on) or None,
         )
         logs = None
         if props.flow_logs:
@@ -131,6 +154,38 @@ class PrimaryNetwork(Part):
         self.nat: ComputeRouterNat | None = None
         if props.nat:
             self._nat(scope, "" if id_ == "primary" else f"{id_}-", props)
+
+    @property
+    def network_path(self) -> str:
+        """Full name of the network, as a reference: what uses it in the same stack waits for it."""
+        return self.network.id
+
+    @property
+    def subnetwork_path(self) -> str:
+        """Full name of the subnetwork, as a reference."""
+        return self.subnetwork.id
+
+    @property
+    def pods_range(self) -> str:
+        """Name of the secondary range of the pods."""
+        return self.props.pods_range
+
+    @property
+    def services_range(self) -> str:
+        """Name of the secondary range of the services."""
+        return self.props.services_range
+
+    @staticmethod
+    def existing(
+        *, network_path: str, subnetwork_path: str, pods_range: str = "pods", services_range: str = "services"
+    ) -> ExistingNetwork:
+        """A network that is there already; nothing is made."""
+        return ExistingNetwork(
+            network_path=network_path,
+            subnetwork_path=subnetwork_path,
+            pods_range=pods_range,
+            services_range=services_range,
+        )
 
     def _nat(self, scope: Construct, prefix: str, props: PrimaryNetworkProps) -> None:
         self.router = ComputeRouter(
@@ -164,29 +219,48 @@ class PrimaryNetwork(Part):
 class PrivateServiceAccessProps:
     """A reserved range in which Google places its own servers, such as Managed Lustre's, and the peering to it."""
 
-    project: str
+    project: Text
     """Project of the network: the host project of a Shared VPC."""
-    network: str
+    network: Text
     """The network, by its id or its full name (``projects/P/global/networks/N``)."""
     name: ResourceName
     """Name of the reserved range."""
     address: Address
     """First address of the range."""
     prefix_length: Annotated[int, Field(ge=8, le=29)] = 20
-    """Prefix length of the range."""
-    labels: dict[str, str] = field(default_factory=dict)
-    """Labels of the range."""
+    """Prefix length of the range, 8 to 29. Default: 20."""
+    labels: Labels = field(default_factory=dict)
+    """Labels of the range. Default: none."""
     abandon: bool = False
     """Leave the peering behind on destroy: Google keeps its side for hours after the last instance is gone, and a
-    delete then fails."""
-    depends_on: tuple[Any, ...] = ()
-    """What must be there first, such as the project's services."""
+    delete then fails. Default: no."""
+
+
+@dataclass(frozen=True, kw_only=True, config=PROPS)
+class ExistingAccess:
+    """Private service access that is there already."""
+
+    @property
+    def ready(self) -> Sequence[ITerraformDependable]:
+        """None: there is nothing to wait for."""
+        return ()
 
 
 class PrivateServiceAccess(Part):
-    """The range and the connection."""
+    """The range and the connection: ``google_compute_global_address.<id>-access``,
+    ``google_service_networking_connection.<id>-connection``.
 
-    def __init__(self, scope: Construct, id_: str, props: PrivateServiceAccessProps) -> None:
+    `depends_on` is what must be there first, such as the project's services.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: PrivateServiceAccessProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
         super().__init__(scope, id_)
         self.address = ComputeGlobalAddress(
             scope,
@@ -199,7 +273,7 @@ class PrivateServiceAccess(Part):
             address=str(props.address),
             prefix_length=props.prefix_length,
             labels=dict(props.labels),
-            depends_on=list(props.depends_on) or None,
+            depends_on=list(depends_on) or None,
         )
         self.connection = ServiceNetworkingConnection(
             scope,
@@ -210,64 +284,12 @@ class PrivateServiceAccess(Part):
             deletion_policy="ABANDON" if props.abandon else None,
         )
 
+    @property
+    def ready(self) -> Sequence[ITerraformDependable]:
+        """What Managed Lustre must wait for."""
+        return (self.connection,)
 
-@dataclass(frozen=True, kw_only=True, config=PROPS)
-class AllowedPorts:
-    """One protocol and its ports, as text: "443", "8000-8080"; none for protocols without ports."""
-
-    protocol: str
-    ports: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, config=PROPS)
-class IngressRuleProps:
-    """Who may come in."""
-
-    name: ResourceName
-    """Name of the rule."""
-    project: str
-    """Project of the network."""
-    network: str
-    """The network, by name or full name."""
-    source_ranges: Annotated[tuple[Cidr, ...], Field(min_length=1)]
-    """Ranges that are admitted."""
-    allow: Annotated[tuple[AllowedPorts, ...], Field(min_length=1)]
-    """Protocols and ports that are admitted."""
-    description: str = ""
-    """Description of the rule."""
-
-    @classmethod
-    def of(cls, rule: FirewallRule, *, project: str, network: str) -> Self:
-        """A rule of a profile's own."""
-        return cls(
-            name=rule.name,
-            project=project,
-            network=network,
-            source_ranges=tuple(rule.source_ranges),
-            allow=tuple(AllowedPorts(protocol=each.protocol, ports=tuple(each.ports)) for each in rule.allow),
-        )
-
-
-class IngressRule(Part):
-    """A firewall rule that admits named ranges to named ports."""
-
-    def __init__(self, scope: Construct, id_: str, props: IngressRuleProps) -> None:
-        super().__init__(scope, id_)
-        self.firewall = ComputeFirewall(
-            scope,
-            id_,
-            name=props.name,
-            project=props.project,
-            network=props.network,
-            description=props.description or None,
-            direction="INGRESS",
-            priority=1000,
-            source_ranges=_texts(props.source_ranges),
-            allow=[
-                ComputeFirewallAllow(protocol=each.protocol, ports=list(each.ports) or None) for each in props.allow
-            ],
-        )
-
-
-def _texts(values: Sequence[object]) -> list[str]:
-    return [str(value) for value in values]
+    @staticmethod
+    def existing() -> ExistingAccess:
+        """The network has it already; nothing is made."""
+        return ExistingAccess()

@@ -98,6 +98,8 @@ def firewall_existing_network(site: Site) -> Iterator[Problem]:
 
     Nothing of an existing gVNIC network is changed, so that the rule would never be made.
 
+    Source: groundplan's own limit: it changes nothing of a network that the profile calls `existing`.
+
     Mend: make the rule where the network is managed, and remove it here.
     """
     if not site.fabric.gvnic_exists:
@@ -120,6 +122,8 @@ def firewall_open(site: Site) -> Iterator[Problem]:
     outlives the day on which someone gives a node a public address. Refused from /0 to /7 of public space, so that two
     halves of the internet do not pass as two ranges.
 
+    Source: Cloud NGFW documentation, "VPC firewall rules", sources; the bound at /7 is groundplan's own.
+
     Mend: the ranges of those who really call.
     """
     for index, entry in enumerate(site.profile.network.firewall_rules):
@@ -139,6 +143,8 @@ def firewall_ports(site: Site) -> Iterator[Problem]:
     A rule for tcp without ports opens every port: so did Google's own example, whose `ports` stood beside `allow`
     instead of in it. tcp, udp and sctp need their ports written out, other protocols have none. All ports at once are
     admitted only from ranges of the site itself.
+
+    Source: Compute Engine API, firewalls, `allowed[].ports`: without it a rule applies to any port.
 
     Mend: the ports that are really called, as text: "443", "8000-8080".
     """
@@ -185,7 +191,7 @@ def access_connection(site: Site) -> Iterator[Problem]:
 
     Source: Managed Lustre documentation, "Configure a VPC network".
 
-    Mend: leave `create` out.
+    Mend: leave `network.private_service_access.create` out.
     """
     if not site.network.exists and not site.network.access_created:
         yield Problem(
@@ -202,6 +208,8 @@ def nat_off(site: Site) -> Iterator[Problem]:
 
     Nodes are private. Without NAT they pull images from Google's registries only, over Private Google Access: the NeMo
     RL image (nvcr.io), KubeRay's (quay.io), models and data sets need another way out, or mirrors.
+
+    Source: Cloud NAT documentation, "Cloud NAT overview"; VPC documentation, "Private Google Access".
 
     Mend: leave `network.primary.nat.enabled` out, or set up the other way and ignore this rule with that as reason.
     """

@@ -319,6 +319,8 @@ def range_unknown(site: Site) -> Iterator[Problem]:
     The ranges of an existing VPC are not created, but the rules need them: give them as they are and every overlap with
     the GPU networks and every pod range that is too small is found here instead of in the cloud.
 
+    Source: groundplan's own limit: it reads the profile alone, and never asks the cloud.
+
     Mend: `network.primary.nodes`, `pods` and `services`, `gpu.gvnic.cidr` and `gpu.rdma.cidrs` as they are.
     """
     primary, gvnic, rdma = site.profile.network.primary, site.profile.gpu.gvnic, site.profile.gpu.rdma

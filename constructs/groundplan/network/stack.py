@@ -6,14 +6,12 @@ from cdktf_cdktf_provider_google.project_service import ProjectService
 from constructs import Construct
 
 from groundplan.network.constructs import (
-    AllowedPorts,
-    IngressRule,
-    IngressRuleProps,
     PrimaryNetwork,
     PrimaryNetworkProps,
     PrivateServiceAccess,
     PrivateServiceAccessProps,
 )
+from groundplan.network.firewall_constructs import AllowedPorts, IngressRule, IngressRuleProps
 from groundplan.site.resolve import Site
 from groundplan.site.stack import SiteStack
 
@@ -64,9 +62,8 @@ class NetworkStack(SiteStack):
             nat_min_ports_per_vm=spec.nat.min_ports_per_vm,
             nat_logging=spec.nat.logging,
             description=f"{site.name}: GKE nodes, pods and Managed Lustre",
-            depends_on=tuple(self.services),
         )
-        return PrimaryNetwork(self, "primary", props)
+        return PrimaryNetwork(self, "primary", props, depends_on=self.services)
 
     def _lustre_firewall(self, primary: PrimaryNetwork) -> None:
         """The servers call back to the nodes; the Managed Lustre network page asks for this rule."""
@@ -92,6 +89,5 @@ class NetworkStack(SiteStack):
             labels=site.labels,
             # In dev the run-book removes the peering; google 6.50 has no better policy.
             abandon=site.profile.environment == "dev",
-            depends_on=tuple(self.services),
         )
-        PrivateServiceAccess(self, "private-service", props)
+        PrivateServiceAccess(self, "private-service", props, depends_on=self.services)

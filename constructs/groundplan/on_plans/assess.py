@@ -20,10 +20,10 @@ from plan_review import assess as generic
 from plan_review import display, model
 from plan_review.assess import Assessment, Provenance, Supplement, Verdict
 from plan_review.folders import compare_folders
-from plan_review.judgement import PLAN_RULES, PlanRule
+from plan_review.judgement import PlanRule, plan_rules
 from plan_review.model import Plan, Resources
 
-__all__ = ["PLAN_RULES", "Assessment", "Provenance", "Verdict", "assess", "compare_outputs"]
+__all__ = ["Assessment", "Provenance", "Verdict", "assess", "compare_outputs", "plan_rules"]
 
 # The one place that collects the rules on plans. The order is that of reports within one kind of trouble, so that no
 # import block, which is sorted, could say it.

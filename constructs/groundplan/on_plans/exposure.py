@@ -15,6 +15,9 @@ from plan_review.model import Resource, Resources
 def nodes_public(resources: Resources) -> Iterator[Breach]:
     """Nodes or machines get public addresses.
 
+    Source: GKE documentation, "About network isolation in GKE", private nodes; Terraform provider documentation,
+    google_compute_instance, `access_config` (omit it to keep the instance off the internet).
+
     Mend: `enable_private_nodes`, and Cloud NAT for the way out; no `access_config` on machines.
     """
     for each in resources.of("google_container_node_pool"):
@@ -39,6 +42,10 @@ def _public(each: Resource, message: str) -> Breach:
 @plan_rule("public-address", Severity.WARNING, Category.OPEN, on="resources")
 def public_address(resources: Resources) -> Iterator[Breach]:
     """A public address or load balancer is made.
+
+    Source: Terraform provider documentation, google_compute_address, `address_type`, and
+    google_compute_forwarding_rule, `load_balancing_scheme` (EXTERNAL by default); GKE documentation, "LoadBalancer
+    Service parameters".
 
     Mend: an internal one, when nobody outside has to call.
     """
@@ -68,6 +75,9 @@ def ingress_open(resources: Resources) -> Iterator[Breach]:
     """A security group of AWS or Azure admits the whole internet.
 
     groundplan makes none; this is for plans that were made elsewhere.
+
+    Source: Amazon VPC documentation, "Security group rules"; Terraform provider documentation,
+    azurerm_network_security_rule, `source_address_prefix` (`*` and `Internet`).
 
     Mend: the ranges of those who really call.
     """

@@ -94,6 +94,8 @@ def _policy(data: Any) -> Iterator[tuple[str, list[str]]]:
 def iam_public(resources: Resources) -> Iterator[Breach]:
     """Everyone gets a role: `allUsers` is the internet, `allAuthenticatedUsers` is anyone with a Google account.
 
+    Source: IAM documentation, "Principal identifiers", allUsers and allAuthenticatedUsers.
+
     Mend: the members who need it.
     """
     for each in grants(resources):
@@ -112,6 +114,8 @@ def bucket_public(resources: Resources) -> Iterator[Breach]:
     """A bucket can be read, or even written, by everyone.
 
     By a role for `allUsers` or `allAuthenticatedUsers`, by an access control entry, or by a predefined list.
+
+    Source: Cloud Storage documentation, "Public access prevention" and "Access control lists".
 
     Mend: the members who need it, and `public_access_prevention = "enforced"`.
     """
@@ -157,6 +161,9 @@ def iam_broad(resources: Resources) -> Iterator[Breach]:
     `roles/owner` and `roles/editor` are errors. On a project, folder or organization, roles that administer, that read
     everything (`roles/viewer`), or that lead to the rights of others (acting as service accounts) are warnings.
 
+    Source: IAM documentation, "Use IAM securely", least privilege (no basic roles in production), and "Best practices
+    for using service accounts"; which roles are broad is groundplan's own list.
+
     Mend: the predefined role for the one thing that is needed, on the one resource.
     """
     for each in grants(resources):
@@ -184,6 +191,9 @@ def iam_broad(resources: Resources) -> Iterator[Breach]:
 def iam_authoritative(resources: Resources) -> Iterator[Breach]:
     """A whole policy, or all members of a role, are set: grants made elsewhere are taken away without being shown.
 
+    Source: Terraform provider documentation, google_project_iam: `_policy` replaces any existing policy, `_binding` is
+    authoritative for a role, `_member` leaves other members.
+
     Mend: `..._iam_member`, which adds one grant and leaves the others.
     """
     for each in resources:
@@ -202,6 +212,9 @@ def iam_authoritative(resources: Resources) -> Iterator[Breach]:
 @plan_rule("service-account-key", Severity.ERROR, Category.SECRET, on="resources")
 def service_account_key(resources: Resources) -> Iterator[Breach]:
     """A key of a service account is made: a password that does not expire, kept in the state in plain text.
+
+    Source: IAM documentation, "Best practices for managing service account keys"; Terraform provider documentation,
+    google_service_account_key, `private_key`.
 
     Mend: Workload Identity in the cluster, impersonation or Workload Identity Federation elsewhere.
     """

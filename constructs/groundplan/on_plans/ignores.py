@@ -21,13 +21,16 @@ def ignore_unknown(site: Site) -> Iterator[Problem]:
     A misspelt rule would be believed ignored, and a rule that was renamed would come back unseen. What makes a profile
     unreadable (unknown keys, wrong types, literal secrets) is no rule and cannot be ignored.
 
+    Source: groundplan's own limit: a rule that is ignored must be one that `groundplan rules` lists.
+
     Mend: a rule of `groundplan rules`, of profiles or of plans.
     """
-    unknown = [entry.rule for entry in site.profile.ignore if entry.rule not in RULES]
-    of_plans = _plan_rules() if unknown else {}
+    known: Mapping[str, object] = RULES.of_profiles
+    if any(entry.rule not in known for entry in site.profile.ignore):
+        known = {**known, **_plan_rules()}
     for index, entry in enumerate(site.profile.ignore):
-        if entry.rule not in {**RULES, **of_plans} or entry.rule == "ignore-unknown":
-            near = difflib.get_close_matches(entry.rule, [*RULES, *of_plans], n=1, cutoff=0.5)
+        if entry.rule not in known or entry.rule == "ignore-unknown":
+            near = difflib.get_close_matches(entry.rule, known, n=1, cutoff=0.5)
             hint = f"did you mean `{near[0]}`?" if near else "`groundplan rules` lists them"
             yield Problem(
                 ("ignore", index, "rule"),
@@ -37,6 +40,6 @@ def ignore_unknown(site: Site) -> Iterator[Problem]:
 
 
 def _plan_rules() -> Mapping[str, PlanRule]:
-    from groundplan.on_plans.assess import PLAN_RULES  # a tenth of a second, which most checks need not wait for
+    from groundplan.on_plans.assess import plan_rules  # a tenth of a second, which most checks need not wait for
 
-    return PLAN_RULES
+    return plan_rules()

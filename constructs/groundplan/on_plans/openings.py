@@ -45,6 +45,9 @@ def firewall_open(resources: Resources) -> Iterator[Breach]:
 
     Ranges of public space from /0 to /7. A rule without any source admits everyone: that is the provider's default.
 
+    Source: Cloud NGFW documentation, "VPC firewall rules", sources; terraform-provider-google#6789 (none given means
+    0.0.0.0/0); the bound at /7 is groundplan's own.
+
     Mend: the ranges of those who really call.
     """
     for each, sources, by_default in _ingress(resources):
@@ -82,6 +85,8 @@ def firewall_ports(resources: Resources) -> Iterator[Breach]:
 
     tcp, udp and sctp without ports open all of them. All ports at once are admitted only among the ranges that the
     plans make.
+
+    Source: Compute Engine API, firewalls, `allowed[].ports`: without it a rule applies to any port.
 
     Mend: the ports that are really called.
     """
@@ -140,6 +145,8 @@ def _target(firewall: Resource) -> str:
 def firewall_roce(resources: Resources) -> Iterator[Breach]:
     """A firewall rule stands on a network with a RoCE profile, which refuses firewall rules.
 
+    Source: VPC documentation, "RDMA network profiles"; GoogleCloudPlatform/cluster-toolkit PR 3987.
+
     Mend: remove the rule; the profile's own implied rules allow traffic among RDMA NICs.
     """
     roce = {
@@ -164,6 +171,9 @@ def firewall_roce(resources: Resources) -> Iterator[Breach]:
 def open_control_plane(resources: Resources) -> Iterator[Breach]:
     """The control plane's IP endpoint admits the whole internet, or a good part of it.
 
+    Source: GKE documentation, "Harden your cluster's security", "Restrict network access"; the bound at /7 is
+    groundplan's own.
+
     Mend: authorized networks that name those who call, or the DNS endpoint with IAM.
     """
     for each in resources.of("google_container_cluster"):
@@ -185,6 +195,9 @@ def open_control_plane(resources: Resources) -> Iterator[Breach]:
 @plan_rule("public-endpoint-unrestricted", Severity.ERROR, Category.OPEN, on="resources")
 def public_endpoint_unrestricted(resources: Resources) -> Iterator[Breach]:
     """A cluster's public IP endpoint is on, and nobody is named who may use it.
+
+    Source: GKE documentation, "About network isolation in GKE", control plane access; Terraform provider documentation,
+    google_container_cluster, `master_authorized_networks_config`.
 
     Mend: `master_authorized_networks_config`, or the DNS endpoint alone.
     """

@@ -25,6 +25,9 @@ def _updates(plans: Sequence[Plan], *types: str) -> Iterator[Change]:
 def lustre_shrinks(plans: Sequence[Plan]) -> Iterator[Breach]:
     """A Lustre instance is to become smaller, which Managed Lustre refuses: it only grows.
 
+    Source: Managed Lustre documentation, "Increase the capacity of a Managed Lustre instance": capacity cannot be
+    decreased.
+
     Mend: put the capacity back, or move the data to a new, smaller instance.
     """
     for change in _updates(plans, "google_lustre_instance"):
@@ -42,6 +45,9 @@ def lustre_shrinks(plans: Sequence[Plan]) -> Iterator[Breach]:
 @plan_rule("lustre-grows", Severity.WARNING, Category.CAPACITY)
 def lustre_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
     """A Lustre instance grows, in place and for good: it never shrinks again, and is paid for at its new size.
+
+    Source: Managed Lustre documentation, "Increase the capacity of a Managed Lustre instance", and its pricing, by
+    capacity.
 
     Mend: none, when the space is needed.
     """
@@ -83,6 +89,9 @@ def gpu_capacity_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
 
     A pool that is made anew is not judged here: a first creation is the whole profile.
 
+    Source: Compute Engine API, reservations, `specificReservation.count` and `inUseCount`; that no plan shows whether
+    the machines are there is why groundplan asks.
+
     Mend: none, when the reservation holds so many machines.
     """
     for change, was, becomes in _resized(plans):
@@ -102,6 +111,8 @@ def gpu_capacity_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
 @plan_rule("capacity-shrinks", Severity.WARNING, Category.CAPACITY)
 def capacity_shrinks(plans: Sequence[Plan]) -> Iterator[Breach]:
     """A pool gets fewer nodes: GKE chooses which, and pods on them are lost.
+
+    Source: gcloud reference, `container clusters resize`: the instances to remove are picked at random, pods or not.
 
     Mend: end the job first, or wait until it has ended.
     """
@@ -175,9 +186,11 @@ def _with_values(change: Change, paths: list[str]) -> list[str]:
 
 @plan_rule("crd-upgrade", Severity.WARNING, Category.DISTURB)
 def crd_upgrade(plans: Sequence[Plan]) -> Iterator[Breach]:
-    """A chart that keeps CRDs changes its version, and Helm never upgrades CRDs (terraform-provider-helm#944).
+    """A chart that keeps CRDs changes its version, and Helm never upgrades CRDs.
 
     The new operator then meets the old definitions, which drop the fields they do not know without a word.
+
+    Source: Helm documentation, chart best practices, "Custom Resource Definitions"; terraform-provider-helm#944.
 
     Mend: apply the CRDs of exactly the new version, server-side, before the plan.
     """
@@ -200,6 +213,9 @@ def crd_upgrade(plans: Sequence[Plan]) -> Iterator[Breach]:
 @plan_rule("job-restarts", Severity.WARNING, Category.DISTURB)
 def job_restarts(plans: Sequence[Plan]) -> Iterator[Breach]:
     """A RayJob changes: the one that runs is deleted with its Ray cluster, and a new one starts.
+
+    Source: groundplan's own naming: a job's name ends in a hash of what it runs, so that another job is another RayJob;
+    ray-project/kuberay, rayjob_controller.go (changes of `rayClusterSpec` are disregarded).
 
     Mend: wait until it has ended, when it must not be lost.
     """
@@ -248,7 +264,9 @@ def _job_consequence(was: tuple[ray.RayWork, ...], becomes: tuple[ray.RayWork, .
 def control_plane_access(plans: Sequence[Plan]) -> Iterator[Breach]:
     """More may reach the control plane than before: an authorized network more, or an endpoint turned on.
 
-    Mend: none, when those who are named should call.
+    Source: GKE documentation, "About network isolation in GKE", control plane access.
+
+    Mend: none, when those who are named should call; else take the network or the endpoint out.
     """
     for change in _updates(plans, "google_container_cluster"):
         opened = [*_new_networks(change), *_new_endpoints(change)]

@@ -72,6 +72,9 @@ GUARDS = (
 def protection_removed(plans: Sequence[Plan]) -> Iterator[Breach]:
     """A guard against loss is taken away: deletion protection, prevent_destroy, versions, retention, Secure Boot ...
 
+    Source: Terraform documentation, the `lifecycle` block, `prevent_destroy`; Terraform provider documentation, each
+    guard under its argument, such as `deletion_protection` of google_container_cluster.
+
     Mend: leave it on; or take it away, do what needs it, and put it back.
     """
     for plan in plans:
@@ -106,6 +109,8 @@ def is_prod(labels: Any) -> bool:
 def deletion_unprotected(resources: Resources) -> Iterator[Breach]:
     """A cluster of a prod site (label `environment: prod`) stands without deletion protection.
 
+    Source: Terraform provider documentation, google_container_cluster, `deletion_protection`.
+
     Mend: leave `cluster.deletion_protection` out.
     """
     for each in resources.of("google_container_cluster"):
@@ -123,6 +128,8 @@ def deletion_unprotected(resources: Resources) -> Iterator[Breach]:
 @plan_rule("maintenance-guard", Severity.WARNING, Category.UNPROTECT)
 def maintenance_guard(plans: Sequence[Plan]) -> Iterator[Breach]:
     """A maintenance exclusion or window is taken away: GKE may upgrade, and drain nodes, at times it could not before.
+
+    Source: GKE documentation, "Maintenance windows and exclusions".
 
     Mend: end the run that it covers first.
     """

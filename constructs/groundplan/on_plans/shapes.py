@@ -30,7 +30,10 @@ def _pools(resources: Resources) -> Iterator[Resource]:
 def node_count_mode(resources: Resources) -> Iterator[Breach]:
     """A pool has both a fixed number of nodes and autoscaling.
 
-    Mend: one of the two.
+    Source: Terraform provider documentation, google_container_node_pool, `node_count` (not beside `autoscaling`);
+    terraform-provider-google#6901.
+
+    Mend: set one of `node_count` and `autoscaling`, and leave the other out.
     """
     for each in _pools(resources):
         if each.blocks("autoscaling") and values.number(each.get("node_count")) and not each.get("id"):
@@ -46,6 +49,8 @@ def node_count_mode(resources: Resources) -> Iterator[Breach]:
 def auto_upgrade_channel(resources: Resources) -> Iterator[Breach]:
     """Auto-upgrade is off in a cluster with a release channel.
 
+    Source: GKE API, NodeManagement; GKE documentation, "Release channels".
+
     Mend: leave it on, and hold upgrades back by a maintenance exclusion.
     """
     channels = {each.name: each.text("release_channel.channel") for each in resources.of("google_container_cluster")}
@@ -60,6 +65,9 @@ def auto_upgrade_channel(resources: Resources) -> Iterator[Breach]:
 def placement_conflict(resources: Resources) -> Iterator[Breach]:
     """A compact placement policy stands beside a specific reservation, which brings its own.
 
+    Source: GoogleCloudPlatform/cluster-toolkit, gke-node-pool preconditions; AI-Hypercomputer/xpk#476; GKE
+    documentation, "Compact placement".
+
     Mend: leave `placement_policy` out.
     """
     for each in _pools(resources):
@@ -73,6 +81,8 @@ def placement_conflict(resources: Resources) -> Iterator[Breach]:
 def reservation_missing(resources: Resources) -> Iterator[Breach]:
     """A pool takes its machines from a specific reservation, and names none.
 
+    Source: GKE API, ReservationAffinity; GoogleCloudPlatform/magic-modules#14357.
+
     Mend: the reservation's name in `values`.
     """
     for each in _pools(resources):
@@ -85,6 +95,8 @@ def reservation_missing(resources: Resources) -> Iterator[Breach]:
 @plan_rule("accelerator-machine", Severity.ERROR, Category.REFUSED, on="resources")
 def accelerator_machine(resources: Resources) -> Iterator[Breach]:
     """The accelerator is not the one that the machine type has, or not as many.
+
+    Source: catalog machines (`groundplan catalog machines`); Compute Engine, "Accelerator-optimized machine family".
 
     Mend: what the machine type has.
     """
@@ -103,6 +115,8 @@ def accelerator_machine(resources: Resources) -> Iterator[Breach]:
 def local_ssds(resources: Resources) -> Iterator[Breach]:
     """The number of local SSDs is neither the machine type's nor 0.
 
+    Source: catalog machines, `local_ssds`; GKE, "Local SSD", third-generation machine series.
+
     Mend: as many as the machine type has, or none.
     """
     for each in _pools(resources):
@@ -116,6 +130,8 @@ def local_ssds(resources: Resources) -> Iterator[Breach]:
 @plan_rule("gpu-disk-type", Severity.ERROR, Category.REFUSED, on="resources")
 def gpu_disk_type(resources: Resources) -> Iterator[Breach]:
     """A pool's machine type does not take its boot disk type.
+
+    Source: catalog machines, `boot_disks`; Compute Engine, "Accelerator-optimized machine family".
 
     Mend: a type that the machine takes.
     """
@@ -131,7 +147,10 @@ def gpu_disk_type(resources: Resources) -> Iterator[Breach]:
 def roce_mtu(resources: Resources) -> Iterator[Breach]:
     """A RoCE network's MTU is not 8896.
 
-    Mend: 8896.
+    Source: VPC documentation, "RDMA network profiles"; GoogleCloudPlatform/cluster-toolkit,
+    modules/network/gpu-rdma-vpc.
+
+    Mend: set the network's `mtu` to 8896.
     """
     for each in resources.of("google_compute_network"):
         mtu = values.number(each.get("mtu"))
@@ -143,6 +162,8 @@ def roce_mtu(resources: Resources) -> Iterator[Breach]:
 @plan_rule("roce-zone", Severity.ERROR, Category.REFUSED, on="resources")
 def roce_zone(resources: Resources) -> Iterator[Breach]:
     """A GPU pool stands in another zone than the RoCE network that its NICs are in.
+
+    Source: VPC documentation, "RDMA network profiles": a profile is one zone's.
 
     Mend: the zone of the network's profile.
     """
@@ -167,6 +188,8 @@ def roce_zone(resources: Resources) -> Iterator[Breach]:
 def lustre_capacity_least(resources: Resources) -> Iterator[Breach]:
     """A Lustre instance is smaller than the least of its tier.
 
+    Source: catalog tiers (`groundplan catalog tiers`); Managed Lustre documentation, "Performance tiers".
+
     Mend: the least, or a tier of more throughput.
     """
     tiers = load_catalog().tiers
@@ -182,7 +205,9 @@ def lustre_capacity_least(resources: Resources) -> Iterator[Breach]:
 def lustre_throughput(resources: Resources) -> Iterator[Breach]:
     """The throughput is no tier of Managed Lustre.
 
-    Mend: one of the tiers.
+    Source: catalog tiers (`groundplan catalog tiers`); Managed Lustre documentation, "Performance tiers".
+
+    Mend: set a throughput that is one of the tiers.
     """
     tiers = load_catalog().tiers
     for each in resources.of("google_lustre_instance"):

@@ -9,15 +9,18 @@ calls :func:`groundplan.platform.chart_files.write_chart`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import Annotated, Any
 
 from cdktf import ITerraformDependable
 from cdktf_cdktf_provider_helm.release import Release
 from constructs import Construct
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from groundplan.kernel.constructs import Part
-from groundplan.kernel.props import KUBERNETES_NAME, RELEASE_NAME, refuse, require_number, require_pattern, require_text
+from groundplan.kernel.fields import Matching
+from groundplan.kernel.props import PROPS, KubernetesName, ReleaseName, Several, Text
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform import gib
 
@@ -30,25 +33,20 @@ def literal(text: str) -> str:
     return text.replace("${", "$${").replace("%{", "%%{")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class PassThroughChartProps:
     """Kubernetes objects as one Helm release."""
 
-    release: str
+    release: ReleaseName
     """Name of the release, at most 53 characters."""
-    namespace: str
+    namespace: KubernetesName
     """Namespace of the release, and of objects that name none."""
     manifests: Mapping[str, Mapping[str, Any]]
     """Key -> whole object. Keys only tell the objects apart, in the plan and in the chart's values."""
     wait: bool = True
     """Wait until the objects are ready, and roll back when they are not. Default: yes."""
-    chart: str = CHART
+    chart: Text = CHART
     """Folder of the chart. Default: `chart` beside the stack."""
-
-    def __post_init__(self) -> None:
-        require_pattern(self, "release", RELEASE_NAME)
-        require_pattern(self, "namespace", KUBERNETES_NAME)
-        require_text(self, "chart")
 
 
 class PassThroughChart(Part):
@@ -79,23 +77,18 @@ class PassThroughChart(Part):
         """The cdktf resource."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class GibInstallerProps:
     """The gIB NCCL plugin on GPU nodes with RDMA NICs."""
 
-    release: str
+    release: ReleaseName
     """Name of the Helm release, at most 53 characters."""
-    image: str
+    image: Text
     """Whole reference of the nccl-plugin-gib image."""
-    accelerators: tuple[str, ...]
+    accelerators: Annotated[Several[Text], Field(min_length=1)]
     """GKE's names of the accelerators whose nodes get it, such as ``nvidia-b200``."""
-    chart: str = CHART
+    chart: Text = CHART
     """Folder of the pass-through chart. Default: `chart` beside the stack."""
-
-    def __post_init__(self) -> None:
-        require_text(self, "image")
-        if isinstance(self.accelerators, str) or not self.accelerators:
-            refuse(self, "accelerators", "a tuple of at least one name")
 
 
 class GibInstaller(PassThroughChart):
@@ -121,31 +114,24 @@ class GibInstaller(PassThroughChart):
         super().__init__(scope, id_, chart, depends_on=depends_on)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class OperatorProps:
     """An operator by its own Helm chart."""
 
-    name: str
+    name: ReleaseName
     """Name of the release, at most 53 characters."""
-    namespace: str
+    namespace: KubernetesName
     """Namespace, made when it is not there."""
-    repository: str
+    repository: Annotated[str, Matching(r"(?:https|oci)://\S+", "an address that begins with https:// or oci://")]
     """Address of the chart's repository (https:// or oci://)."""
-    chart: str
+    chart: Text
     """Name of the chart."""
-    version: str
+    version: Text
     """Release of the chart, without a leading v."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """The chart's values. Default: its own."""
-    timeout: int = 900
+    timeout: Annotated[int, Field(ge=1)] = 900
     """Seconds until it must be ready. Default: 900."""
-
-    def __post_init__(self) -> None:
-        require_pattern(self, "name", RELEASE_NAME)
-        require_pattern(self, "namespace", KUBERNETES_NAME)
-        require_pattern(self, "repository", (r"(https|oci)://\S+", "an address that begins with https:// or oci://"))
-        require_text(self, "chart", "version")
-        require_number(self, "timeout", 1)
 
 
 class Operator(Part):

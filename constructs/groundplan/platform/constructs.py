@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Annotated, Self
 
 from cdktf import Fn, ITerraformDependable, TerraformResourceLifecycle
 from cdktf_cdktf_provider_google.data_google_lustre_instance import DataGoogleLustreInstance
 from cdktf_cdktf_provider_kubernetes import persistent_volume_claim_v1 as claim
 from cdktf_cdktf_provider_kubernetes import persistent_volume_v1 as volume
 from constructs import Construct
+from pydantic import Field, model_validator
+from pydantic.dataclasses import dataclass
 
 from groundplan.kernel.constructs import Part
-from groundplan.kernel.props import KUBERNETES_NAME, refuse, require_number, require_pattern, require_text
+from groundplan.kernel.props import PROPS, KubernetesLabels, KubernetesName, Text
+from groundplan.platform.access_constructs import ExistingObject
 from groundplan.storage.values import ExistingLustre
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class LustreVolumeProps:
     """A volume and a claim, bound to one another in advance."""
 
     lustre: ExistingLustre
     """The instance: ``LustreInstance.existing(...)``, or the `reference` of one of your own."""
-    volume: str
+    volume: KubernetesName
     """Name of the PersistentVolume, which is cluster-scoped."""
-    claim: str
+    claim: KubernetesName
     """Name of the PersistentVolumeClaim."""
-    namespace: str
+    namespace: KubernetesName
     """Namespace of the claim."""
-    capacity_gib: int
+    capacity_gib: Annotated[int, Field(ge=1)]
     """Capacity of the instance in GiB."""
-    claim_gib: int
+    claim_gib: Annotated[int, Field(ge=1)]
     """GiB that the claim requests, at most the capacity. A claim made in advance cannot be resized: ask for little, and
     the instance can grow; pods see the whole file system either way."""
-    storage_class: str
+    storage_class: Text
     """Class name that both share; it is never looked up."""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: KubernetesLabels = field(default_factory=dict)
     """Labels of both. Default: none."""
 
-    def __post_init__(self) -> None:
-        for name in ("volume", "claim", "namespace"):
-            require_pattern(self, name, KUBERNETES_NAME)
-        require_text(self, "storage_class")
-        require_number(self, "capacity_gib", 1)
-        require_number(self, "claim_gib", 1)
+    @model_validator(mode="after")
+    def _claim_fits(self) -> Self:
         if self.claim_gib > self.capacity_gib:
-            refuse(self, "claim_gib", f"at most capacity_gib ({self.capacity_gib})")
+            raise ValueError(f"claim_gib: {self.claim_gib} is not at most capacity_gib ({self.capacity_gib})")
+        return self
 
 
 class LustreVolume(Part):
@@ -64,6 +65,7 @@ class LustreVolume(Part):
         depends_on: Sequence[ITerraformDependable] = (),
     ) -> None:
         super().__init__(scope, id_)
+        self.props = props
         lustre = props.lustre
         self.instance = DataGoogleLustreInstance(
             scope, id_, instance_id=lustre.name, zone=lustre.zone, project=lustre.project
@@ -112,3 +114,18 @@ class LustreVolume(Part):
             ),
             depends_on=[self.volume, *depends_on],
         )
+
+    @property
+    def ready(self) -> Sequence[ITerraformDependable]:
+        """What pods that mount it must wait for."""
+        return (self.claim,)
+
+    @staticmethod
+    def existing(*, claim: str) -> ExistingObject:
+        """A claim that is there already, by its name; nothing is created."""
+        return ExistingObject(name=claim)
+
+    @property
+    def name(self) -> str:
+        """Name of the claim, as text."""
+        return self.props.claim

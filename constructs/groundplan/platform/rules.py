@@ -40,6 +40,8 @@ def namespace_shared(site: Site) -> Iterator[Problem]:
     The operator's Helm release creates its namespace when it is absent, and the platform stack creates the jobs': when
     they are one, whichever is first makes the other fail. (Kueue counts when it is enabled.)
 
+    Source: Helm documentation, `helm install --create-namespace`; Kubernetes documentation, "Object Names and IDs".
+
     Mend: leave the operators' `namespace` out, and give the jobs one of their own.
     """
     platform = site.profile.platform
@@ -165,6 +167,9 @@ def gib_image_floating(site: Site) -> Iterator[Problem]:
 
     The DaemonSet runs privileged on every GPU node and puts a library under every training; what it is must not change
     by itself. Refused in prod, a warning in dev.
+
+    Source: GoogleCloudPlatform/container-engine-accelerators, gpudirect-rdma/nccl-rdma-installer.yaml (privileged);
+    Kubernetes documentation, "Images".
 
     Mend: a tag of a release, or a digest.
     """

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from cdktf import TerraformVariable
-from cdktf_cdktf_provider_kubernetes.namespace_v1 import NamespaceV1, NamespaceV1Metadata
-from cdktf_cdktf_provider_kubernetes.secret_v1 import SecretV1, SecretV1Metadata
-from cdktf_cdktf_provider_kubernetes.service_account_v1 import ServiceAccountV1, ServiceAccountV1Metadata
+from cdktf import ITerraformDependable
 from constructs import Construct
 
 from groundplan.cluster.values import account_email
 from groundplan.platform import gib
+from groundplan.platform.access_constructs import (
+    ExistingObject,
+    Namespace,
+    NamespaceProps,
+    PodAccount,
+    PodAccountProps,
+    Secret,
+    SecretProps,
+)
 from groundplan.platform.chart_constructs import (
     GibInstaller,
     GibInstallerProps,
@@ -34,78 +39,60 @@ class PlatformStack(ClusterClientStack):
 
     def __init__(self, scope: Construct, site: Site) -> None:
         super().__init__(scope, site, "platform")
-        self.namespace = site.profile.platform.namespace
-        #: Empty for the namespace `default`, which is there already.
-        self.after_namespace: list[Any] = []
-        self._namespace()
-        self._service_account()
-        self._secrets()
-        LustreVolume(self, "lustre", lustre_volume_props(site, self._labels()), depends_on=self.after_namespace)
+        labels = {"app.kubernetes.io/managed-by": "groundplan", "app.kubernetes.io/part-of": site.name}
+        namespace = self._namespace(labels)
+        after = namespace.ready
+        self._pod_account(labels, after)
+        for props in secret_props(site, labels):
+            Secret(self, f"secret-{props.name}", props, depends_on=after)
+        LustreVolume(self, "lustre", lustre_volume_props(site, labels), depends_on=after)
         networks = PassThroughChartProps(
-            release=f"{site.name}-networks",
-            namespace=self.namespace,
-            manifests=network_objects(site.fabric.nics),
+            release=f"{site.name}-networks", namespace=namespace.name, manifests=network_objects(site.fabric.nics)
         )
-        PassThroughChart(self, "networks", networks, depends_on=self.after_namespace)
+        PassThroughChart(self, "networks", networks, depends_on=after)
         GibInstaller(self, "gib", gib_props(site))
         Operator(self, "kuberay", kuberay_props(site))
         if site.queue:
             operator = Operator(self, "kueue", kueue_props(site))
             queue = PassThroughChartProps(
-                release=f"{site.name}-queue", namespace=self.namespace, manifests=kueue_objects(site.queue)
+                release=f"{site.name}-queue", namespace=namespace.name, manifests=kueue_objects(site.queue)
             )
             # Once the operator's CRDs and webhook serve: no second apply is needed.
-            PassThroughChart(self, "queue", queue, depends_on=[operator.release, *self.after_namespace])
+            PassThroughChart(self, "queue", queue, depends_on=[operator.release, *after])
 
-    def _labels(self) -> dict[str, str]:
-        return {"app.kubernetes.io/managed-by": "groundplan", "app.kubernetes.io/part-of": self.site.name}
-
-    def _namespace(self) -> None:
-        if self.namespace == "default":
-            return
-        # Training pods mount host paths for the driver and gIB, which no stricter Pod Security level admits.
-        labels = {**self._labels(), "pod-security.kubernetes.io/enforce": "privileged"}
-        metadata = NamespaceV1Metadata(name=self.namespace, labels=labels)
-        self.after_namespace = [NamespaceV1(self, "namespace", metadata=metadata)]
-
-    def _service_account(self) -> None:
-        name = self.site.profile.platform.service_account
+    def _namespace(self, labels: Mapping[str, str]) -> Namespace | ExistingObject:
+        name = self.site.profile.platform.namespace
         if name == "default":
-            return
-        email = account_email(self.site.cluster.workload_account, self.site.project)
-        ServiceAccountV1(
-            self,
-            "service-account",
-            metadata=ServiceAccountV1Metadata(
-                name=name,
-                namespace=self.namespace,
-                labels=self._labels(),
-                annotations={"iam.gke.io/gcp-service-account": email},
-            ),
-            depends_on=self.after_namespace or None,
-        )
+            return Namespace.existing(name=name)
+        return Namespace(self, "namespace", NamespaceProps(name=name, labels=labels))
 
-    def _secrets(self) -> None:
-        """Secrets whose value Terraform asks for: an ephemeral variable into a write-only argument, so that it stands
-        in no plan and no state."""
-        for kind in SECRETS:
-            reference = getattr(self.site.secrets, kind)
-            if reference is None or not reference.variable:
-                continue
-            name = secret_name(kind, reference)
-            variable = TerraformVariable(
-                self, kind, type="string", sensitive=True, nullable=False, description=SECRETS[kind].description
-            )
-            variable.add_override("ephemeral", True)
-            SecretV1(
-                self,
-                f"secret-{name}",
-                metadata=SecretV1Metadata(name=name, namespace=self.namespace, labels=self._labels()),
-                type="Opaque",
-                data_wo={reference.key: variable.string_value},
-                data_wo_revision=reference.revision,
-                depends_on=self.after_namespace or None,
-            )
+    def _pod_account(
+        self, labels: Mapping[str, str], after: Sequence[ITerraformDependable]
+    ) -> PodAccount | ExistingObject:
+        spec = self.site.profile.platform
+        if spec.service_account == "default":
+            return PodAccount.existing(name=spec.service_account)
+        email = account_email(self.site.cluster.workload_account, self.site.project)
+        props = PodAccountProps(name=spec.service_account, namespace=spec.namespace, email=email, labels=labels)
+        return PodAccount(self, "service-account", props, depends_on=after)
+
+
+def secret_props(site: Site, labels: Mapping[str, str]) -> list[SecretProps]:
+    """The Secrets whose value Terraform asks for; the profile's others are there already."""
+    references = {kind: getattr(site.secrets, kind) for kind in SECRETS}
+    return [
+        SecretProps(
+            name=secret_name(kind, reference),
+            namespace=site.profile.platform.namespace,
+            variable=kind,
+            key=reference.key,
+            revision=reference.revision,
+            description=SECRETS[kind].description,
+            labels=labels,
+        )
+        for kind, reference in references.items()
+        if reference is not None and reference.variable
+    ]
 
 
 def lustre_volume_props(site: Site, labels: Mapping[str, str]) -> LustreVolumeProps:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from findings import RULES, Finding, ProfileError, Severity, UserError
+from findings import RULES, Finding, ProfileError, Severity, Subject, UserError
 from findings.redaction import MASK, is_secret_path
 from groundplan.kernel.source import Source
 from groundplan.site.fleet import Member, fleet_problems
@@ -58,7 +58,7 @@ class Checked:
 
 def all_findings(site: Site, source: Source | None = None) -> list[Finding]:
     """All findings of all rules, in the order of the file; those that the profile ignores carry its reason."""
-    found = [f for rule in RULES.values() if rule.subject == "site" for f in rule.findings(site)]
+    found = [f for rule in RULES.of(Subject.SITE).values() for f in rule.findings(site)]
     return in_order([settle(finding, site, source) for finding in found])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from findings import RULES, Problem, ProfilePath, Rule, Severity, dotted, rule
+from findings import RULES, Problem, ProfilePath, Rule, Severity, Subject, dotted, rule
 from groundplan.gpu.values import PoolValues
 from groundplan.kernel.addresses import Range
 from groundplan.network.site_ranges import fabric_ranges, primary_ranges
@@ -40,10 +40,10 @@ def fleet_problems(fleet: Fleet) -> Iterator[tuple[Rule, Problem]]:
     twins = _twins(fleet)
     once = [number for number in range(len(fleet)) if number not in twins]
     apart = [fleet[number] for number in once]
-    for entry in RULES.values():
+    for entry in RULES.of(Subject.FLEET).values():
         if entry.slug == "fleet-twice":
             yield from ((entry, problem) for problem in entry.check(fleet))
-        elif entry.subject == "fleet":
+        else:
             for problem in entry.check(apart):
                 yield entry, replace(problem, member=once[problem.member])
 
@@ -62,11 +62,13 @@ def _twins(fleet: Fleet) -> dict[int, int]:
     return found
 
 
-@rule("fleet-twice", subject="fleet")
+@rule("fleet-twice", subject=Subject.FLEET)
 def fleet_twice(fleet: Fleet) -> Iterator[Problem]:
     """The same site is given twice: one file by two names, or a copy that nothing was changed in.
 
     Every name and range would clash, so that nothing else is said of the second one.
+
+    Source: groundplan's own limit: the other rules of a fleet would say of one site that it clashes with itself.
 
     Mend: each file once; in a copy that is to be a site of its own, another `site` name and ranges of its own.
     """
@@ -79,13 +81,17 @@ def fleet_twice(fleet: Fleet) -> Iterator[Problem]:
         )
 
 
-@rule("fleet-name", subject="fleet")
+@rule("fleet-name", subject=Subject.FLEET)
 def fleet_name(fleet: Fleet) -> Iterator[Problem]:
     """Two sites would create something of the same name in the same place.
 
     The second apply fails with "already exists", or worse, takes over what the first one made. Networks, firewall rules
     and service accounts are unique in a project, clusters and subnetworks in a region of it, Lustre instances in a
     zone, buckets in the world.
+
+    Source: Terraform provider documentation, the `id` of google_compute_network, google_compute_subnetwork,
+    google_container_cluster, google_service_account and google_lustre_instance (within what a name is unique); Cloud
+    Storage documentation, "Bucket names".
 
     Mend: another `site` name, from which all names follow; or another name where the profile sets one.
     """
@@ -113,12 +119,15 @@ def _some(items: list[str]) -> str:
     return f"{shown} and {len(items) - _NAMED} more" if len(items) > _NAMED else shown
 
 
-@rule("fleet-state", subject="fleet")
+@rule("fleet-state", subject=Subject.FLEET)
 def fleet_state(fleet: Fleet) -> Iterator[Problem]:
     """Two sites keep their Terraform states in the same place.
 
     Each apply would then plan to destroy what the other made. States are told apart by bucket, prefix and stack name,
     by workspace, or for local ones by the stack name alone.
+
+    Source: Terraform documentation, "Backend Type: gcs" (one object for a prefix and a workspace) and "Purpose of
+    Terraform State" (each remote object is bound to one resource).
 
     Mend: another `site` name, `backend.gcs.prefix` or organization.
     """
@@ -147,7 +156,7 @@ def _state(site: Site) -> tuple[tuple[str, ...], ProfilePath]:
     return ("local file", f"terraform.{name}.tfstate"), ("site",)
 
 
-@rule("fleet-overlap", subject="fleet")
+@rule("fleet-overlap", subject=Subject.FLEET)
 def fleet_overlap(fleet: Fleet) -> Iterator[Problem]:
     """Ranges of two sites overlap that can meet.
 
@@ -185,11 +194,13 @@ def fleet_overlap(fleet: Fleet) -> Iterator[Problem]:
         )
 
 
-@rule("fleet-ranges-alike", Severity.WARNING, subject="fleet")
+@rule("fleet-ranges-alike", Severity.WARNING, subject=Subject.FLEET)
 def fleet_ranges_alike(fleet: Fleet) -> Iterator[Problem]:
     """Two sites of one project use the same addresses in networks of their own.
 
     They work side by side, but their networks can never be peered, nor connected to the same office or transit network.
+
+    Source: VPC documentation, "VPC Network Peering", subnet ranges.
 
     Mend: ranges of its own for each site, while nothing is built yet; or ignore this rule.
     """
@@ -244,7 +255,7 @@ def _shared(one: Site, a: Range, two: Site, b: Range) -> bool:
     return a.role == "private service access" and not (one.network.access_created and two.network.access_created)
 
 
-@rule("fleet-reservation", Severity.WARNING, subject="fleet")
+@rule("fleet-reservation", Severity.WARNING, subject=Subject.FLEET)
 def fleet_reservation(fleet: Fleet) -> Iterator[Problem]:
     """Pools of several sites draw on the same reservation.
 
@@ -252,6 +263,9 @@ def fleet_reservation(fleet: Fleet) -> Iterator[Problem]:
     a whole reservation holds them all. Where the profiles state the `count` of the part that they share, fixed pools
     that want more of it together are refused, and those that fit pass; otherwise this is a warning. The count of a
     block says nothing of the whole reservation.
+
+    Source: Compute Engine API, reservations, `specificReservation.count` and `inUseCount`; Compute Engine, "Reservation
+    sub-blocks". That an unknown count is a warning is groundplan's own limit.
 
     Mend: `count` on the reservation, fewer nodes, or blocks of its own for each site.
     """

@@ -2,57 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Annotated
 
+from cdktf import ITerraformDependable
 from cdktf_cdktf_provider_google import lustre_instance as lustre
 from cdktf_cdktf_provider_google import storage_bucket as storage
 from cdktf_cdktf_provider_google.storage_bucket_iam_member import StorageBucketIamMember
 from constructs import Construct
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from groundplan.kernel.constructs import Part
-from groundplan.kernel.props import RESOURCE_NAME, ZONE, require_number, require_pattern, require_text
+from groundplan.kernel.fields import Matching
+from groundplan.kernel.props import OR_REFERENCE, PROPS, Labels, ResourceName, Text, Zone
 from groundplan.storage.values import ExistingLustre
 
+#: Google asks those who own a domain for its dots, so a profile's own buckets have none; others' may.
+BucketName = Annotated[
+    str,
+    Matching(r"[a-z0-9][-_.a-z0-9]{1,220}[a-z0-9]", "a bucket's name: 3 or more lower-case letters, digits, -, _, ."),
+    OR_REFERENCE,
+]
+FilesystemName = Annotated[
+    str, Matching(r"[a-zA-Z][a-zA-Z0-9]{0,7}", "1 to 8 letters and digits, a letter first"), OR_REFERENCE
+]
+Role = Annotated[
+    str,
+    Matching(r"(?:roles|(?:projects|organizations)/[^/]+/roles)/[\w.]+", "a role such as roles/storage.objectUser"),
+    OR_REFERENCE,
+]
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class LustreInstanceProps:
     """A Managed Lustre instance."""
 
-    name: str
+    name: ResourceName
     """Instance id."""
-    project: str
+    project: Text
     """Project it stands in."""
-    zone: str
+    zone: Zone
     """Zone; that of the GPU nodes."""
-    network: str
+    network: Text
     """VPC with private service access: ``projects/P/global/networks/N``."""
-    capacity_gib: int
+    capacity_gib: Annotated[int, Field(ge=1)]
     """Capacity in GiB; it can grow later and never shrink. Least and step follow from the throughput."""
-    throughput: int = 500
+    throughput: Annotated[int, Field(ge=1)] = 500
     """MB/s per TiB, a tier of catalog/lustre.yaml. A change replaces the instance and all its data. Default: 500."""
-    filesystem: str = "lustrefs"
-    """Lustre's own name, 1 to 8 letters and digits; two with the same one cannot be mounted on one node."""
+    filesystem: FilesystemName = "lustrefs"
+    """Lustre's own name, 1 to 8 letters and digits; two with the same one cannot be mounted on one node. Default:
+    lustrefs."""
     legacy_port: bool = False
     """Port 6988 instead of 988, for old GKE nodes. Default: no."""
     description: str | None = None
     """Free text. Default: none."""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
     """Labels. Default: none."""
-
-    def __post_init__(self) -> None:
-        require_pattern(self, "name", RESOURCE_NAME)
-        require_pattern(self, "zone", ZONE)
-        require_text(self, "project", "network")
-        require_number(self, "capacity_gib", 1)
-        require_number(self, "throughput", 1)
-        require_pattern(self, "filesystem", (r"[a-zA-Z][a-zA-Z0-9]{0,7}", "1 to 8 letters and digits, a letter first"))
 
 
 class LustreInstance(Part):
-    """A Managed Lustre instance: ``google_lustre_instance.<id>``."""
+    """A Managed Lustre instance: ``google_lustre_instance.<id>``.
 
-    def __init__(self, scope: Construct, id_: str, props: LustreInstanceProps) -> None:
+    `depends_on` is what must be there first, such as ``PrivateServiceAccess(...).ready``.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: LustreInstanceProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
         super().__init__(scope, id_)
         self.props = props
         self.instance = lustre.LustreInstance(
@@ -71,6 +94,7 @@ class LustreInstance(Part):
             labels=dict(props.labels) or None,
             # The default of 20 minutes is too short: 99 in 100 are made within 40 to 80 (magic-modules#14878).
             timeouts=lustre.LustreInstanceTimeouts(create="120m", update="60m", delete="60m"),
+            depends_on=list(depends_on) or None,
         )
         """The cdktf resource."""
 
@@ -86,27 +110,35 @@ class LustreInstance(Part):
         return ExistingLustre(name=name, project=project, zone=zone, filesystem=filesystem)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class BucketProps:
     """A private Cloud Storage bucket."""
 
-    name: str
+    name: BucketName
     """Globally unique name."""
-    project: str
+    project: Text
     """Project it stands in."""
-    location: str
+    location: Text
     """Region, or a multi-region such as US."""
     versioning: bool = True
     """Keep overwritten and deleted objects as old versions. Default: yes."""
-    retention_days: int = 30
+    retention_days: Annotated[int, Field(ge=1)] = 30
     """Days after which old versions are deleted. Default: 30."""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
     """Labels. Default: none."""
 
-    def __post_init__(self) -> None:
-        require_pattern(self, "name", (r"[a-z0-9][-_.a-z0-9]{1,220}[a-z0-9]", "a bucket's name, 3 letters or more"))
-        require_text(self, "project", "location")
-        require_number(self, "retention_days", 1)
+
+@dataclass(frozen=True, kw_only=True, config=PROPS)
+class ExistingBucket:
+    """A bucket that is there already, by what others refer to it with."""
+
+    name: BucketName
+    """Its name."""
+
+    @property
+    def url(self) -> str:
+        """``gs://NAME``."""
+        return f"gs://{self.name}"
 
 
 class Bucket(Part):
@@ -136,21 +168,32 @@ class Bucket(Part):
         )
         """The cdktf resource."""
 
+    @property
+    def name(self) -> str:
+        """Its name, as a reference: what uses it in the same stack waits for the bucket."""
+        return self.bucket.name
 
-@dataclass(frozen=True, kw_only=True)
+    @property
+    def url(self) -> str:
+        """``gs://NAME``, as a reference."""
+        return self.bucket.url
+
+    @staticmethod
+    def existing(*, name: str) -> ExistingBucket:
+        """A bucket that is there already; nothing is created."""
+        return ExistingBucket(name=name)
+
+
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class BucketAccessProps:
     """One member's role on a bucket."""
 
-    bucket: str
-    """Name of the bucket; it may be one that is there already."""
-    member: str
-    """Who: ``serviceAccount:NAME@PROJECT.iam.gserviceaccount.com``."""
-    role: str = "roles/storage.objectUser"
+    bucket: Text
+    """Name of the bucket: `name` of a `Bucket`, or of ``Bucket.existing(...)``."""
+    member: Text
+    """Who: `member` of an account, ``serviceAccount:NAME@PROJECT.iam.gserviceaccount.com``."""
+    role: Role = "roles/storage.objectUser"
     """Role. Default: read and write objects."""
-
-    def __post_init__(self) -> None:
-        require_text(self, "bucket", "member")
-        require_pattern(self, "role", (r"(roles|(projects|organizations)/[^/]+/roles)/[\w.]+", "a role"))
 
 
 class BucketAccess(Part):

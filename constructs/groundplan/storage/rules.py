@@ -125,7 +125,7 @@ def lustre_zone(site: Site) -> Iterator[Problem]:
 
     Source: Managed Lustre documentation, "Create an instance" (choose the zone of the clients).
 
-    Mend: leave `zone` out.
+    Mend: leave `zone` out, which puts it into the site's zone.
     """
     zone = site.lustre.zone
     gpu_zones = sorted({pool.zone for pool in site.pools})
@@ -223,6 +223,10 @@ def lustre_mount_path(site: Site) -> Iterator[Problem]:
     /dev, Ray's sessions under /tmp, service account tokens under /var/run. A folder that is one of them, lies in one or
     holds one is refused.
 
+    Source: mount(8): what a folder held before is invisible while something is mounted on it;
+    container-engine-accelerators, gpudirect-rdma (/usr/local/nvidia and /usr/local/gib); NVIDIA-NeMo/RL,
+    docker/Dockerfile (/opt).
+
     Mend: a folder of its own, such as /data.
     """
     path = PurePosixPath(site.lustre.mount_path)
@@ -246,6 +250,8 @@ def bucket_location(site: Site) -> Iterator[Problem]:
     """A bucket stands in another region than the cluster.
 
     Traffic between regions is slow and charged. Multi-regions (US, EU, ASIA) and dual regions pass.
+
+    Source: Cloud Storage documentation, "Bucket locations" and its pricing, data transfer between locations.
 
     Mend: leave `location` out.
     """

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pydantic import dataclasses as checked
+
 from groundplan.catalog import Catalog
+from groundplan.kernel.props import PROPS, Text
 from groundplan.storage.spec import Lustre
 
 #: LNet ports: the default, and the one that old GKE nodes and `gke_support_enabled` instances use.
@@ -12,18 +15,23 @@ LUSTRE_PORT = 988
 LEGACY_LUSTRE_PORT = 6988
 
 
-@dataclass(frozen=True, kw_only=True)
+@checked.dataclass(frozen=True, kw_only=True, config=PROPS)
 class ExistingLustre:
     """An instance that is there already, by what others refer to it with."""
 
-    name: str
+    name: Text
     """Instance id."""
-    project: str
+    project: Text
     """Its project."""
-    zone: str
+    zone: Text
     """Its zone."""
-    filesystem: str
+    filesystem: Text
     """Lustre's own name."""
+
+    @property
+    def reference(self) -> ExistingLustre:
+        """Itself: what a volume in the cluster needs of it."""
+        return self
 
     @property
     def volume_handle(self) -> str:

@@ -18,7 +18,13 @@ CPUS_COLOCATED, CPUS_APART, CPUS_BUILDER = 2, 1, 1
 
 @rule("job-pool")
 def job_pool(site: Site) -> Iterator[Problem]:
-    """The job needs a GPU pool that has GPUs, and as many nodes as it has workers."""
+    """The job needs a GPU pool that has GPUs, and as many nodes as it has workers.
+
+    Source: Kubernetes documentation, "Schedule GPUs"; NVIDIA-NeMo/RL v0.7.0, nemo_rl/distributed/virtual_cluster.py
+    lines 790 and 795 (it waits for all GPUs, and gives up).
+
+    Mend: name a GPU pool of the profile in `workload.pool`, give it more nodes, or lower `workload.nodes`.
+    """
     job, spec = site.job, site.profile.workload
     if job is None:
         return
@@ -40,9 +46,16 @@ def job_pool(site: Site) -> Iterator[Problem]:
 
 @rule("worker-resources")
 def worker_resources(site: Site) -> Iterator[Problem]:
-    """A worker must fit its node, one to a node, beside the node's own pods, and have the CPUs that Ray will ask for.
+    """A worker must fit its node, one to a node, beside the node's own pods.
 
-    Shared memory counts against the pod's memory. GKE keeps a part of CPUs and memory for itself.
+    It must have the CPUs that Ray will ask for as well. Shared memory counts against the pod's memory. GKE keeps a part
+    of CPUs and memory for itself; what its DaemonSets ask for is an allowance of groundplan's own.
+
+    Source: GKE documentation, "Plan GKE Standard node sizes"; Kubernetes documentation, "Volumes", emptyDir with medium
+    Memory; NVIDIA-NeMo/RL v0.7.0, nemo_rl/distributed/virtual_cluster.py (two CPUs a GPU with generation beside
+    training, else one).
+
+    Mend: use the numbers that the finding names, or a larger machine type.
     """
     job = site.job
     if job is None:
@@ -68,7 +81,13 @@ def worker_resources(site: Site) -> Iterator[Problem]:
 
 @rule("head-resources")
 def head_resources(site: Site) -> Iterator[Problem]:
-    """The head must fit a node of the CPU pool, beside the node's own pods."""
+    """The head must fit a node of the CPU pool, beside the node's own pods.
+
+    Source: GKE documentation, "Plan GKE Standard node sizes"; NVIDIA-NeMo/RL#2374 (v0.5.0 and v0.6.0 hang on a head
+    that has no CPU for Ray).
+
+    Mend: use the numbers that the finding names, or a larger machine type for the CPU pool.
+    """
     job = site.job
     if job is None:
         return

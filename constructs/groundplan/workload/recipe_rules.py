@@ -11,7 +11,12 @@ from groundplan.site.resolve import Site
 
 @rule("unknown-recipe")
 def unknown_recipe(site: Site) -> Iterator[Problem]:
-    """The recipe must be in the catalog, or in a catalog file of the profile."""
+    """The recipe must be in the catalog, or in a catalog file of the profile.
+
+    Source: catalog recipes (`groundplan catalog recipes`), from NVIDIA-NeMo/RL, examples/configs.
+
+    Mend: use a recipe of the catalog, or an entry in a catalog file of your own.
+    """
     name = site.profile.workload.recipe
     if name not in site.catalog.recipes:
         hint = nearest(name, site.catalog.recipes)
@@ -20,7 +25,12 @@ def unknown_recipe(site: Site) -> Iterator[Problem]:
 
 @rule("unknown-release")
 def unknown_release(site: Site) -> Iterator[Problem]:
-    """The NeMo RL release must be in the catalog: its Ray, its entry script and its configuration keys stand there."""
+    """The NeMo RL release must be in the catalog: its Ray, its entry script and its configuration keys stand there.
+
+    Source: catalog releases (`groundplan catalog releases`), from the tags of NVIDIA-NeMo/RL.
+
+    Mend: use a release of the catalog, or an entry in a catalog file of your own once you have tried it.
+    """
     name = site.profile.workload.release
     if name is not None and name not in site.catalog.releases:
         hint = nearest(name, site.catalog.releases)

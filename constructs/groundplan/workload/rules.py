@@ -27,7 +27,16 @@ _RELEASE_TAG = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
 
 @rule("job-name")
 def job_name(site: Site) -> Iterator[Problem]:
-    """The name before the hash has at most 38 characters: KubeRay takes 47, and adds its own endings up to 63."""
+    """The name before the hash has at most 38 characters.
+
+    KubeRay takes 47 of a RayJob, and adds its own endings up to the 63 of a DNS label; a hyphen and 8 digits are
+    groundplan's.
+
+    Source: ray-project/kuberay, ray-operator/controllers/ray/utils/validation.go and constant.go
+    (`MaxRayJobNameLength`); ray-project/kuberay#3980.
+
+    Mend: use a shorter `workload.name`.
+    """
     name = site.profile.workload.name
     if name is not None and len(name) > MAX_BASE_NAME:
         message = (
@@ -42,6 +51,11 @@ def job_image(site: Site) -> Iterator[Problem]:
 
     The release decides Ray's version, the script and the keys; head and workers with another Ray never meet. A tag such
     as `latest` moves under a running site: refused in prod, a warning in dev.
+
+    Source: Kubernetes documentation, "Images" (no `latest` in production); ray-project/ray#44063 and
+    ray-project/kuberay PR 154 (another version in the driver than in the cluster).
+
+    Mend: name a release's tag or a digest, and `workload.release` as the image has it.
     """
     image, path = site.profile.workload.image, ("workload", "image")
     if image is None:
@@ -63,7 +77,13 @@ def job_image(site: Site) -> Iterator[Problem]:
 def cuda_driver(site: Site) -> Iterator[Problem]:
     """The release's CUDA must run on the driver that GKE installs: CUDA 13 (NeMo RL v0.7.0) needs R580.
 
-    A warning, because what DEFAULT and LATEST give depends on the GKE version.
+    A warning, because what DEFAULT and LATEST give depends on the GKE version, and because the image's own
+    compatibility package bridges a part of the difference.
+
+    Source: NVIDIA-NeMo/RL, docs/about/cuda-driver-compatibility.md; NVIDIA, "CUDA Compatibility". Which branch DEFAULT
+    and LATEST give is an estimate of groundplan's own.
+
+    Mend: set `driver: LATEST` on the pool, or use a release of CUDA 12.
     """
     job = site.job
     if job is None or job.pool is None:
@@ -85,6 +105,12 @@ def job_environment(site: Site) -> Iterator[Problem]:
     """Variables of the user's own: no secret, and nothing that groundplan sets from other keys or that breaks NeMo RL.
 
     A value that groundplan would set itself passes.
+
+    Source: NVIDIA-NeMo/RL, nemo_rl/distributed/virtual_cluster.py, `init_ray` (the driver's environment goes to every
+    worker), NVIDIA-NeMo/RL#564 and #1352 (NCCL); ray-project/kuberay#3247 (login shell) and
+    ray-operator/controllers/ray/utils/validation.go (autoscaler); the rest is groundplan's own list.
+
+    Mend: leave the variable out, or give a secret under `secrets:`.
     """
     usual = _usual_environment(site)
     for name, value in site.profile.workload.environment.items():
@@ -135,7 +161,13 @@ _DOUBTFUL = {
 
 @rule("retries-checkpoints", Severity.WARNING)
 def retries_checkpoints(site: Site) -> Iterator[Problem]:
-    """A retry starts a whole new Ray cluster; without a checkpoint to resume from it starts the training over."""
+    """A retry starts a whole new Ray cluster; without a checkpoint to resume from it starts the training over.
+
+    Source: KubeRay API reference, RayJobSpec, `backoffLimit` (each retry creates a new RayCluster); NVIDIA-NeMo/RL,
+    docs/design-docs/checkpointing.md.
+
+    Mend: turn `checkpointing.enabled` on and leave `checkpoint_dir` out, or set `workload.retries: 0`.
+    """
     job = site.job
     if job is None or job.spec.retries == 0:
         return
@@ -152,8 +184,15 @@ def retries_checkpoints(site: Site) -> Iterator[Problem]:
 
 @rule("export-backend")
 def export_backend(site: Site) -> Iterator[Problem]:
-    """The export step converts DTensor checkpoints, on the head's CPUs; Megatron's converter needs GPUs and
-    Megatron."""
+    """The export step converts DTensor checkpoints, on the head's CPUs.
+
+    Megatron's converter needs GPUs and Megatron, neither of which the head has. Without checkpoints, or without an end
+    of the training (mode cluster), there is nothing to convert.
+
+    Source: NVIDIA-NeMo/RL v0.6.0, examples/converters/convert_dcp_to_hf.py and convert_megatron_to_hf.py.
+
+    Mend: leave `workload.export` out; convert a Megatron checkpoint by hand on a RayCluster (`mode: cluster`).
+    """
     job = site.job
     if job is None or not job.spec.export.enabled:
         return
@@ -170,7 +209,12 @@ def export_backend(site: Site) -> Iterator[Problem]:
 
 @rule("cluster-mode", Severity.WARNING)
 def cluster_mode(site: Site) -> Iterator[Problem]:
-    """An interactive RayCluster holds its GPUs until it is taken away; deadlines and retries do not apply to it."""
+    """An interactive RayCluster holds its GPUs until it is taken away; deadlines and retries do not apply to it.
+
+    Source: KubeRay API reference: RayClusterSpec has no entrypoint, deadline or retries, which are RayJobSpec's.
+
+    Mend: leave the key out, or use `mode: job`.
+    """
     job = site.job
     if job is None or job.spec.mode != "cluster":
         return

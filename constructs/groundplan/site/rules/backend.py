@@ -33,6 +33,8 @@ def backend_own_bucket(site: Site) -> Iterator[Problem]:
     The bucket is not there when the first stack is initialised, and destroying the site would destroy the states that
     say what to destroy.
 
+    Source: Terraform documentation, "Backend Type: gcs": the bucket must exist before the backend is configured.
+
     Mend: a bucket that was made apart, with versioning.
     """
     gcs = site.profile.backend.gcs

@@ -22,7 +22,7 @@ def label_reserved(site: Site) -> Iterator[Problem]:
 
     Source: Resource Manager, "Requirements for labels"; GKE, "Label requirements".
 
-    Mend: another key.
+    Mend: use another key for the label.
     """
     for key in site.profile.labels:
         if key in _OWN:
@@ -39,7 +39,7 @@ def label_count(site: Site) -> Iterator[Problem]:
 
     Source: Resource Manager, "Requirements for labels".
 
-    Mend: fewer labels.
+    Mend: use fewer labels: at most 61 of your own.
     """
     count = len(site.labels)
     if count > _MOST:

@@ -111,6 +111,9 @@ def name_twice(site: Site) -> Iterator[Problem]:
     The second fails with "already exists" in the middle of an apply. Typical are two GPU pools of one machine type,
     which both get its name, and two prefixes set alike.
 
+    Source: Google Cloud API design guide, "Errors" (409, ALREADY_EXISTS); Compute Engine documentation, "Naming
+    resources".
+
     Mend: a name of its own for one of them.
     """
     first: dict[tuple[str, str, str], Name] = {}
@@ -130,6 +133,8 @@ def secret_name_twice(site: Site) -> Iterator[Problem]:
 
     A `variable` becomes a Secret of a fixed name in the platform's namespace; an existing Secret of that name would be
     taken over, or the apply fails.
+
+    Source: Kubernetes documentation, "Object Names and IDs": within a namespace one object of a kind has a name.
 
     Mend: another name for the existing Secret.
     """
@@ -157,6 +162,8 @@ def secret_key_twice(site: Site) -> Iterator[Problem]:
     """Two tokens are read from the same key of the same Secret.
 
     One value cannot be a Hugging Face token and a W&B key: one of the two services refuses it, hours into a job.
+
+    Source: groundplan's own limit: each service issues tokens of its own, and neither takes the other's.
 
     Mend: a key of its own for each, or another Secret.
     """

@@ -28,6 +28,9 @@ def secret_value(site: Site) -> Iterator[Problem]:
     tells (`logger.wandb.api_key`, `HF_TOKEN` ...). The value is not shown. Numbers, switches and references (${...})
     pass.
 
+    Source: Terraform documentation, "Manage sensitive data in your configuration"; terraform-provider-helm#1464. Which
+    names mean a secret is groundplan's own list.
+
     Mend: a reference under `secrets:`; the job finds it in its environment.
     """
     for path, key, value in _leaves(site.profile.workload.overrides, ("workload", "overrides")):

@@ -1,0 +1,69 @@
+"""The report for programs: JSON, SARIF 2.1.0 for code scanning, annotations of a pull request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from findings import Finding, Location, writers
+from plan_review import report
+from plan_review.assess import Assessment
+from plan_review.judgement import PlanRule, plan_rules
+from plan_review.model import QUIET, Plan
+
+
+def as_json(result: Assessment) -> str:
+    """One object; `schema` grows when its shape changes. Values are shown as in the other formats: masked and cut."""
+    document: dict[str, Any] = {
+        "schema": 1,
+        result.provenance.tool: result.provenance.version,
+        "verdict": str(result.verdict),
+        "headline": report.headline(result),
+        "actions": {str(action): amount for action, amount in sorted(result.counts.items())},
+        "findings": [writers.finding_data(each) for each in result.notices],
+        **result.supplement.data(),
+        "stacks": [_stack(plan) for plan in result.plans],
+        "made_from": dict(report.provenance(result)),
+        "caveats": report.caveats(result),
+    }
+    return writers.as_json(document)
+
+
+def _stack(plan: Plan) -> dict[str, Any]:
+    return {
+        "stack": plan.stack,
+        "file": plan.file,
+        "sha256": plan.digest,
+        "simulated": plan.simulated,
+        "byte_identical": plan.identical if plan.configuration else None,
+        "unchanged": sum(each.action in QUIET for each in plan.changes),
+        "changes": [
+            {
+                "address": row.address,
+                "type": row.change.type,
+                "action": str(row.change.action),
+                "reason": row.change.reason or None,
+                "differences": [
+                    {"path": d.path, "old": d.old, "new": d.new, "forces": d.forces} for d in row.differences
+                ],
+            }
+            for row in report.rows(plan)
+        ],
+    }
+
+
+def as_sarif(result: Assessment, policies: tuple[PlanRule, ...] = ()) -> str:
+    """SARIF for code scanning; `policies` are the user's own rules."""
+    rules = {**plan_rules(), **{each.slug: each for each in policies}}
+    return writers.as_sarif(result.provenance.tool, result.provenance.version, _placed(result), rules)
+
+
+def as_github(result: Assessment) -> str:
+    """Annotations of a pull request."""
+    return writers.as_github(_placed(result))
+
+
+def _placed(result: Assessment) -> list[Finding]:
+    """The findings at their plans' files: a plan's JSON is one line."""
+    files = {plan.stack: plan.file for plan in result.plans}
+    return [replace(each, location=Location(files.get(each.stack) or "plan.json", 1, 1)) for each in result.notices]

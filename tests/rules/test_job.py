@@ -1,0 +1,305 @@
+"""One input that trips each rule of the job, and a near twin that does not; tests/workload/ has the rest of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rules.support import Case
+
+SMOKE = "grpo-qwen2.5-1.5b-gsm8k-smoke"
+LLAMA = "grpo-llama3.1-8b-gsm8k"
+TOKEN = {"secrets.hugging_face": {"variable": True}}
+TP_FOUR = {"policy.dtensor_cfg.tensor_parallel_size": 4}
+NO_TOKEN = {"secrets.hugging_face": None}
+VLLM = "policy.generation.vllm_cfg"
+APART = {
+    "policy.generation.colocated.enabled": False,
+    "policy.generation.colocated.resources.gpus_per_node": 8,
+}
+UNPACKED = {"policy.dynamic_batching.enabled": False, "policy.sequence_packing.enabled": False}
+QUEUED = {
+    "reservation": None,
+    "gpu.pools[0].autoscaling": {"min": 0, "max": 2},
+    "workload.startup_minutes": 1440,
+    "workload.recipe": SMOKE,
+}
+
+
+def given(recipe: str = SMOKE, **workload: Any) -> dict[str, Any]:
+    """A small job with keys of `workload:`."""
+    return {"workload.recipe": recipe, **{f"workload.{key}": value for key, value in workload.items()}}
+
+
+def over(overrides: dict[str, Any], recipe: str = SMOKE, **workload: Any) -> dict[str, Any]:
+    """A small job with values over the recipe's."""
+    return given(recipe, overrides=overrides, **workload)
+
+
+def at(path: str) -> str:
+    return f"workload.overrides.{path}"
+
+
+CASES = [
+    Case("job-name", given(name="a" * 39), given(name="a" * 38), "workload.name", ("39", "38")),
+    Case("job-image", given(image="r.io/rl:v0.5.0"), given(image="r.io/rl:v0.6.0"), "workload.image", ("v0.5.0",)),
+    Case(
+        "cuda-driver",
+        given(release="v0.7.0"),
+        {**given(release="v0.7.0"), "gpu.pools[0].driver": "LATEST"},
+        "workload.release",
+        ("CUDA", "R580"),
+        "warning",
+    ),
+    Case(
+        "job-environment",
+        given(environment={"CUDA_VISIBLE_DEVICES": "0"}),
+        given(environment={"MY_SETTING": "0"}),
+        "workload.environment.CUDA_VISIBLE_DEVICES",
+        ("leave it out",),
+    ),
+    Case(
+        "retries-checkpoints",
+        given(retries=1, overrides={"checkpointing.enabled": False}),
+        given(retries=1, overrides={"checkpointing.enabled": True}),
+        "workload.retries",
+        ("starts from nothing",),
+        "warning",
+    ),
+    Case(
+        "export-backend",
+        given(export={"enabled": True}, overrides={"checkpointing.enabled": False}),
+        given(export={"enabled": True}, overrides={"checkpointing.enabled": True}),
+        at("checkpointing.enabled"),
+        ("needs checkpointing.enabled true",),
+    ),
+    Case(
+        "cluster-mode",
+        given(mode="cluster", deadline_hours=4),
+        given(mode="cluster"),
+        "workload.deadline_hours",
+        ("no effect",),
+        "warning",
+    ),
+    Case("job-pool", given(nodes=3), given(nodes=2), "workload.nodes", ("at most 2",)),
+    Case(
+        "worker-resources",
+        given(worker={"cpu": 16}),
+        given(worker={"cpu": 17}),
+        "workload.worker.cpu",
+        ("2 x 8 GPUs + 1 = 17",),
+    ),
+    Case(
+        "head-resources",
+        given(head={"cpu": 15}),
+        given(head={"cpu": 14}),
+        "workload.head.cpu",
+        ("n2-highmem-16", "at most 14"),
+    ),
+    Case(
+        "queued-needs-kueue",
+        {**QUEUED, "gpu.pools[0].capacity": "queued"},
+        {**QUEUED, "gpu.pools[0].capacity": "flex_start"},
+        "gpu.pools[0].capacity",
+        ("platform.kueue.enabled: true",),
+        "warning",
+    ),
+    Case(
+        "topology-empty-pool",
+        {**QUEUED, "gpu.pools[0].capacity": "queued", "platform.kueue": {"enabled": True}},
+        {**QUEUED, "gpu.pools[0].capacity": "queued", "platform.kueue": {"enabled": True, "topology": "none"}},
+        "platform.kueue.topology",
+        ("existing nodes only",),
+        "warning",
+    ),
+    Case(
+        "dynamic-deadlines",
+        {**QUEUED, "gpu.pools[0].capacity": "flex_start", "workload.deadline_hours": 200},
+        {**QUEUED, "gpu.pools[0].capacity": "flex_start", "workload.deadline_hours": 168},
+        "gpu.pools[0]",
+        ("168 hours",),
+        "warning",
+    ),
+    Case(
+        "unknown-recipe", given("grpo-llama3.1-8b-gsm8"), given(LLAMA), "workload.recipe", (f"did you mean `{LLAMA}`",)
+    ),
+    Case("unknown-release", given(release="v0.6.1"), given(release="v0.6.0"), "workload.release", ("v0.6.0",)),
+    Case(
+        "config-key",
+        over({"grpo.max_num_step": 5}),
+        over({"grpo.max_num_steps": 5}),
+        at("grpo.max_num_step"),
+        ("did you mean `grpo.max_num_steps`",),
+    ),
+    Case(
+        "config-type",
+        over({"grpo.max_num_steps": "5"}),
+        over({"grpo.max_num_steps": 5}),
+        at("grpo.max_num_steps"),
+        ("must be a whole number",),
+    ),
+    Case(
+        "config-sweep",
+        over({"grpo.seed": "choice(1,2)"}),
+        over({"grpo.seed": 1}),
+        at("grpo.seed"),
+        ("is a sweep",),
+    ),
+    Case(
+        "config-twice",
+        over({"grpo.seed": 1, "grpo": {"seed": 2}}),
+        over({"grpo.seed": 1}),
+        "workload.overrides.grpo",
+        ("grpo.seed",),
+    ),
+    Case(
+        "config-bounds",
+        over({"grpo.max_num_steps": 0}),
+        over({"grpo.max_num_steps": 1}),
+        at("grpo.max_num_steps"),
+        ("at least 1",),
+    ),
+    Case(
+        "training-backend",
+        over({"policy.dtensor_cfg.enabled": False}),
+        over({"policy.dtensor_cfg.enabled": True}),
+        at("policy.dtensor_cfg.enabled"),
+        ("neither",),
+    ),
+    Case(
+        "model-parallel",
+        over({"policy.dtensor_cfg.tensor_parallel_size": 3}),
+        over({"policy.dtensor_cfg.tensor_parallel_size": 2}),
+        at("policy.dtensor_cfg.tensor_parallel_size"),
+        ("1 x 8 = 8 training GPUs", "TP 3 x PP 1 x CP 1 = 3"),
+    ),
+    Case(
+        "batch-size",
+        over({"policy.train_global_batch_size": 20}),
+        over({"policy.train_global_batch_size": 32}),
+        at("policy.train_global_batch_size"),
+        ("20 is not divisible by 8",),
+    ),
+    Case(
+        "micro-batch",
+        over({**UNPACKED, "policy.train_global_batch_size": 16, "policy.train_micro_batch_size": 4}),
+        over({**UNPACKED, "policy.train_global_batch_size": 16, "policy.train_micro_batch_size": 2}),
+        at("policy.train_micro_batch_size"),
+        ("16 / data parallel 8 = 2",),
+        "warning",
+    ),
+    Case(
+        "generation-parallel",
+        over({f"{VLLM}.tensor_parallel_size": 3}),
+        over({f"{VLLM}.tensor_parallel_size": 2}),
+        at(f"{VLLM}.tensor_parallel_size"),
+        ("8 generating GPUs",),
+    ),
+    Case(
+        "sequence-batching",
+        over({"policy.sequence_packing.enabled": True, "policy.dynamic_batching.enabled": True}),
+        over({"policy.sequence_packing.enabled": False, "policy.dynamic_batching.enabled": True}),
+        at("policy.dynamic_batching.enabled"),
+        ("at most one",),
+    ),
+    Case(
+        "logprob-micro-batch",
+        over(
+            {
+                "policy.dtensor_cfg.tensor_parallel_size": 4,
+                "policy.logprob_batch_size": 2,
+                "policy.train_micro_batch_size": 1,
+            }
+        ),
+        over(
+            {
+                "policy.dtensor_cfg.tensor_parallel_size": 4,
+                "policy.logprob_batch_size": 1,
+                "policy.train_micro_batch_size": 1,
+            }
+        ),
+        at("policy.logprob_batch_size"),
+        ("TP 4", "make them equal"),
+    ),
+    Case(
+        "generation-split",
+        over({**APART, "policy.generation.colocated.resources.num_nodes": 2}, nodes=2),
+        over({**APART, "policy.generation.colocated.resources.num_nodes": 1}, nodes=2),
+        at("policy.generation.colocated.resources.num_nodes"),
+        ("1 to 1 of 2 nodes",),
+    ),
+    Case(
+        "async-grpo",
+        over({"grpo.async_grpo.enabled": True}),
+        over({"grpo.async_grpo.enabled": False}),
+        at("grpo.async_grpo.enabled"),
+        ("apart from training",),
+    ),
+    Case(
+        "fp8-generation",
+        over({f"{VLLM}.precision": "fp8", "loss_fn.use_importance_sampling_correction": False}),
+        over({f"{VLLM}.precision": "fp8", "loss_fn.use_importance_sampling_correction": True}),
+        at(f"{VLLM}.precision"),
+        ("use_importance_sampling_correction",),
+    ),
+    Case(
+        "validation-set",
+        over({"data.validation": None, "grpo.val_period": 5}),
+        over({"data.validation": None, "grpo.val_period": -1, "grpo.val_at_start": False, "grpo.val_at_end": False}),
+        at("data.validation"),
+        ("needs a validation set",),
+    ),
+    Case(
+        "sampling",
+        over({"grpo.batch_multiplier": 2}),
+        over({"grpo.batch_multiplier": 1}),
+        at("grpo.batch_multiplier"),
+        ("use_dynamic_sampling",),
+    ),
+    Case(
+        "shared-folders",
+        over({"checkpointing.enabled": True, "checkpointing.checkpoint_dir": "/tmp/run"}),
+        over({"checkpointing.enabled": True, "checkpointing.checkpoint_dir": "/data/run"}),
+        at("checkpointing.checkpoint_dir"),
+        ("/tmp/run",),
+    ),
+    Case(
+        "wandb-key",
+        over({"logger.wandb_enabled": True}),
+        {**over({"logger.wandb_enabled": True}), "secrets.wandb": {"variable": True}},
+        at("logger.wandb_enabled"),
+        ("secrets.wandb",),
+    ),
+    Case(
+        "gated-model", {**given(LLAMA), **NO_TOKEN}, {**given(LLAMA), **TOKEN}, "workload.recipe", ("names no token",)
+    ),
+    Case(
+        "model-fit",
+        {**over({"policy.model_name": "meta-llama/Llama-3.3-70B-Instruct"}), **TOKEN},
+        {**over({"policy.model_name": "meta-llama/Llama-3.1-8B-Instruct"}), **TOKEN},
+        at("policy.model_name"),
+        ("70",),
+        "warning",
+    ),
+    Case(
+        "cluster-shape",
+        over({"cluster.num_nodes": 2}),
+        over({"cluster.num_nodes": 1}),
+        at("cluster.num_nodes"),
+        ("set `workload.nodes: 2`",),
+    ),
+    Case(
+        "vllm-length",
+        over({f"{VLLM}.max_model_len": 512}),
+        over({f"{VLLM}.max_model_len": 1024}),
+        at(f"{VLLM}.max_model_len"),
+        ("512 is below policy.max_total_sequence_length 1024",),
+        "warning",
+    ),
+    Case(
+        "config-needed",
+        over({"~policy.model_name": None}),
+        over({"policy.model_name": "Qwen/Qwen2.5-1.5B-Instruct"}),
+        at("~policy.model_name"),
+        ("cannot do without `policy.model_name`",),
+    ),
+]
