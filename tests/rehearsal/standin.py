@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 Stack = dict[str, Any]
-VERSIONS = {"google": "6.50.0", "kubernetes": "2.38.0", "helm": "3.1.1"}
+VERSIONS = {"google": "7.45.0", "kubernetes": "2.38.0", "helm": "3.1.1"}
 SITE = "lab"
 PROJECT = "lab-project"
 APIS = ("compute", "container", "servicenetworking", "lustre", "iam")
