@@ -24,6 +24,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from staged_terraform.conditions import condition
     from staged_terraform.display import Progress, text
     from staged_terraform.facts import Facts, TypeFacts, expand
     from staged_terraform.faults import KINDS, Fault
@@ -59,6 +60,7 @@ _HOMES = {
     "TerraformMissing": "terraform",
     "TypeFacts": "facts",
     "WheelMissing": "schemas",
+    "condition": "conditions",
     "executable": "terraform",
     "expand": "facts",
     "read_stacks": "stacks",
@@ -87,6 +89,7 @@ __all__ = [
     "TerraformMissing",
     "TypeFacts",
     "WheelMissing",
+    "condition",
     "executable",
     "expand",
     "read_stacks",

@@ -13,13 +13,15 @@ from typing import Any
 
 from staged_terraform import cluster_api, planning, roce_network
 from staged_terraform import protocol as wire_format
+from staged_terraform.after_apply import as_stored
 from staged_terraform.computed_values import computed, known, render
 from staged_terraform.conformance import check_choices, conform, mark_sensitive
 from staged_terraform.cty_values import UNKNOWN, Value
 from staged_terraform.data_sources import read_data_source
 from staged_terraform.facts import TypeFacts
+from staged_terraform.node_pools import with_pools
 from staged_terraform.protocol import Diagnostic, Field, Message, message
-from staged_terraform.schema_types import Attribute, Block, CtyType, block_type
+from staged_terraform.schema_types import Attribute, Block, attribute_type, block_type
 from staged_terraform.schemas import TypeKey
 from staged_terraform.simulated_cloud import Refused, RemoteObject, SimulatedCloud
 
@@ -116,6 +118,8 @@ class SimulatedProvider:
         with _diagnosed(2) as answer:
             remote = self.remote(name, current)
             stored = self.cloud.read(name, remote.id, remote.cluster)
+            if stored is not None and name == "google_container_cluster" and self.legacy:
+                stored = with_pools(self.cloud, self.resources[name], stored)
             answer.fields = [(1, wire_format.dynamic_value(stored)), (3, private)]
         return answer.encoded()
 
@@ -176,28 +180,32 @@ class SimulatedProvider:
     def settled(self, name: str, planned: Object, config: Object) -> Object:
         """The planned object with every unknown answered; identifiers last, since they are made of the rest."""
         block, facts = self.resources[name], self.facts[name]
-        top = {**self.surroundings(), **known({k: v for k, v in planned.items() if v is not None})}
+        top = {**self.surroundings(), **{k: v for k, v in planned.items() if v is not None and v is not UNKNOWN}}
         # What is made again gets another address.
         top["generation"] = sum(each.action == "delete" and each.type == name for each in self.cloud.events)
 
-        def answer(path: str, cty: CtyType, element: Object) -> Value:
+        def answer(path: str, attribute: Attribute, element: Object) -> Value:
             if path == "object" and name == "kubernetes_manifest":
                 return config.get("manifest")
-            return computed(facts, path, cty, known(element), {**top, **known({"id": identity})})
+            members = {**top, **known({"id": identity})}
+            cty, optional = attribute_type(attribute), attribute.optional and self.legacy
+            return computed(facts, path, cty, known(element), members, optional)
 
         identity: Value = planned.get("id")
         for member in ("location", "name"):
             if planned.get(member) is UNKNOWN:
                 top[member] = computed(facts, member, "string", {}, top)
-        done = planning.fill(block, {**planned, "id": identity} if "id" in planned else planned, config, answer)
+        done = planning.fill(
+            block, {**planned, "id": identity} if "id" in planned else planned, config, answer, facts.left_empty
+        )
         if planned.get("id") is UNKNOWN:
             identity = (
                 render(facts.identity, (name,), {**self.surroundings(), **_set(done)}) if facts.identity else None
             )
             if identity is None:
                 identity = computed(facts, "id", "string", known(done), {**top, **_set({**done, "id": None})})
-            done = planning.fill(block, {**planned, "id": identity}, config, answer)
-        return done
+            done = planning.fill(block, {**planned, "id": identity}, config, answer, facts.left_empty)
+        return as_stored(block, facts, done, {**self.surroundings(), **_set(done)}) if self.legacy else done
 
     # --- data ----------------------------------------------------------------------------------------------------
 
@@ -234,7 +242,7 @@ class SimulatedProvider:
 
         def predict(path: str, attribute: Attribute, config: Object) -> Value:
             if path == "effective_labels":
-                return self.labels(config.get("labels"))
+                return self.labels(config.get("labels", config.get("resource_labels")))
             if path in facts.unknown:
                 return UNKNOWN
             if path in facts.predicted:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from staged_terraform.computed_values import first, values_at
+from staged_terraform.computed_values import first, plain, values_at
 from staged_terraform.cty_values import Value
 from staged_terraform.facts import Facts, TypeFacts
 
@@ -78,15 +78,6 @@ class Interference(Protocol):
 
     def after(self, action: Action, facts: TypeFacts, state: Object) -> Object:
         """What is really stored; raise Refused with `created` for a failure after the fact."""
-
-
-def plain(reference: str) -> str:
-    """A reference without a host and API version: ``projects/p/global/networks/n``."""
-    if "://" in reference:
-        _, _, rest = reference.partition("://")
-        at = rest.find("projects/")
-        return rest[at:] if at >= 0 else rest
-    return reference.removeprefix("//").removeprefix("serviceAccount:")
 
 
 @dataclass(slots=True)
