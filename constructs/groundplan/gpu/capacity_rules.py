@@ -8,6 +8,7 @@ from findings import Problem, ProfilePath, Severity, rule
 from groundplan.gpu.rules import pool_path
 from groundplan.gpu.spec import Reservation
 from groundplan.gpu.values import DYNAMIC, PoolValues
+from groundplan.kernel.gke import ReservationPath
 from groundplan.kernel.node_pools import (
     auto_upgrade_trouble,
     has_two_counts,
@@ -125,11 +126,11 @@ def reservation_oversubscribed(site: Site) -> Iterator[Problem]:
 
     Mend: fewer nodes, or the right count.
     """
-    wanted: dict[str, list[PoolValues]] = {}
+    wanted: dict[ReservationPath, list[PoolValues]] = {}
     for pool in site.pools:
-        if pool.capacity == "reservation" and pool.reservation:
+        if pool.capacity == "reservation" and pool.reservation_path:
             wanted.setdefault(pool.reservation_path, []).append(pool)
-    for pools in wanted.values():
+    for path, pools in wanted.items():
         counts = [pool.reservation.count for pool in pools if pool.reservation and pool.reservation.count]
         if not counts:
             continue
@@ -139,7 +140,7 @@ def reservation_oversubscribed(site: Site) -> Iterator[Problem]:
             key = "autoscaling" if pools[-1].spec.autoscaling else "nodes"
             yield Problem(
                 pool_path(pools[-1], key),
-                f"the reservation {pools[0].reservation_path} holds {min(counts)} machines; {names} want {most}",
+                f"the reservation {path} holds {min(counts)} machines; {names} want {most}",
                 f"lower the nodes to {min(counts)} in all, or correct `count`",
                 None if least > min(counts) else Severity.WARNING,
             )

@@ -99,7 +99,7 @@ def _named(value: Any, kind: str) -> _Images:
         return
     if not isinstance(value, dict):
         return
-    if isinstance(value.get("kind"), str) and isinstance(value.get("apiVersion"), str):
+    if helm_values.is_object(value):
         kind = "job" if value["kind"] in _RAY else _kind_of(values.text(value, "metadata.name"))
     for key, each in value.items():
         if key == "image" and isinstance(each, str) and each:
