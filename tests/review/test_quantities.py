@@ -68,7 +68,11 @@ def test_gpus_of_a_node(config: dict[str, Any], gpu: str, each: int) -> None:
         ({"reservation_affinity": [{"values": ["projects/p/reservations/r"]}]}, "r"),
         ({"reservation_affinity": [{"values": ["projects/p/reservations/r/reservationBlocks/b"]}]}, "r/b"),
         (
-            {"reservation_affinity": [{"values": ["x/reservations/r/reservationBlocks/b/reservationSubBlocks/s"]}]},
+            {
+                "reservation_affinity": [
+                    {"values": ["projects/p/reservations/r/reservationBlocks/b/reservationSubBlocks/s"]}
+                ]
+            },
             "r/b/s",
         ),
         ({"reservation_affinity": [{"values": ["r"]}]}, "r"),

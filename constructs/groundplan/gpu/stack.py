@@ -92,7 +92,7 @@ class GpuStack(SiteStack):
             least_nodes=0 if fixed else values.min_nodes,
             most_nodes=None if fixed else values.max_nodes,
             capacity=values.capacity,
-            reservation=values.reservation_path,
+            reservation=str(values.reservation_path or ""),
             driver=spec.driver,
             local_ssds=values.local_ssds,
             disk_gib=spec.boot_disk.size_gib,
