@@ -21,8 +21,6 @@ class StackEntry:
     """Stacks that are applied before it. No stack reads another's state: it finds what they made by name."""
     providers: tuple[str, ...] = ("google",)
     """Terraform providers that it uses, all of hashicorp's."""
-    chart: bool = False
-    """Whether it brings custom resources, and so carries the pass-through chart in its folder."""
     changes_with: str = ""
     """What makes it change on day 2."""
     destroy: str = ""
@@ -57,7 +55,6 @@ REGISTRY = (
         "platform",
         needs=("storage", "gpu"),
         providers=_IN_CLUSTER,
-        chart=True,
         changes_with="versions of what runs inside the cluster",
         destroy="volumes are retained, so no data goes yet",
     ),
@@ -65,7 +62,6 @@ REGISTRY = (
         "workload",
         needs=("platform",),
         providers=_IN_CLUSTER,
-        chart=True,
         changes_with="every run",
         destroy="stops the job and removes its pods, which hold the GPU networks",
     ),
