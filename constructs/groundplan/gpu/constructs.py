@@ -6,10 +6,11 @@ see short addresses. Each is a public attribute.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Annotated, Any, Literal
 
-from cdktf import TerraformResourceLifecycle, TerraformStack
+from cdktf import ITerraformDependable, TerraformResourceLifecycle, TerraformStack
 from cdktf_cdktf_provider_google import container_node_pool as pool
 from constructs import Construct
 from pydantic import Field, model_validator
@@ -133,9 +134,19 @@ class GpuNodePoolProps:
 
 
 class GpuNodePool(Part):
-    """The pool, and a `terraform_data` that makes a change of its shape the replacement that it is."""
+    """The pool, and a `terraform_data` that makes a change of its shape the replacement that it is.
 
-    def __init__(self, scope: Construct, id_: str, props: GpuNodePoolProps) -> None:
+    `depends_on` is what must be there first, such as the right to use another project's subnetworks.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: GpuNodePoolProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
         super().__init__(scope, id_)
         shape = f"shape-{props.name}"
         # The provider plans a new machine type in place, and the apply "succeeds" without touching a node
@@ -183,6 +194,7 @@ class GpuNodePool(Part):
             lifecycle=TerraformResourceLifecycle(replace_triggered_by=[*triggers, f"terraform_data.{shape}.id"]),
             # A create that timed out leaves a tainted pool; 8-GPU machines take their time.
             timeouts=pool.ContainerNodePoolTimeouts(create="120m", update="120m", delete="120m"),
+            depends_on=list(depends_on) or None,
         )
 
 

@@ -32,7 +32,7 @@ class SiteStack(TerraformStack):
         sources = {provider: {"source": f"hashicorp/{provider}"} for provider in ENTRIES[kind].providers}
         self.add_override("terraform", {"required_version": REQUIRED_TERRAFORM, "required_providers": sources})
         _backend(self, site.profile.backend, site.stack_name(kind), site.name)
-        GoogleProvider(self, "google", project=site.project, region=site.region)
+        self.google = GoogleProvider(self, "google", project=site.project, region=site.region)
 
 
 class ClusterClientStack(SiteStack):
