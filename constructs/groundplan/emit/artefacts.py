@@ -10,7 +10,6 @@ from groundplan.kernel.gke import ACCELERATOR_LABEL
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.site.resolve import Site
-from groundplan.site.stacks import REGISTRY
 
 
 def artefacts(site: Site) -> dict[str, str]:
@@ -41,8 +40,8 @@ def runbook(site: Site) -> str:
     return environment.get_template("runbook.md.j2").render(
         site=site,
         profile=site.profile,
-        entries=REGISTRY,
-        stack={entry.name: site.stack_name(entry.name) for entry in REGISTRY},
+        entries=site.stacks,
+        stack={entry.name: site.stack_name(entry.name) for entry in site.stacks},
         variables={k: secret_name(k, r) for k, r in references.items() if r.variable},
         existing_secrets={k: (r.secret, r.key) for k, r in references.items() if r.secret},
         accelerator_label=ACCELERATOR_LABEL,
