@@ -89,6 +89,7 @@ def _stack(stack: StackReport, changes: bool) -> list[str]:
     lines = [f"  {stack.name:<28} {', '.join(parts) or 'valid'} ({took:.1f}s)"]
     if stack.lifted:
         lines.append(f"      protection lifted in the scratch copy to destroy: {', '.join(stack.lifted)}")
+    lines += [f"      Google refused the destroy until: {each}" for each in stack.by_hand]
     if changes:
         for each in stack.planned:
             because = f"  (forced by {', '.join(each.because)})" if each.because else ""

@@ -17,47 +17,12 @@ from typing import Any, Literal, Protocol
 from staged_terraform.computed_values import first, plain, values_at
 from staged_terraform.cty_values import Value
 from staged_terraform.facts import Facts, TypeFacts
+from staged_terraform.remote_object import LEFT, Refused, RemoteObject, abandons, left_of
 
 Object = dict[str, Any]
 Action = Literal["create", "update", "delete"]
 
-
-class Refused(Exception):
-    """The cloud says no. `created` is what exists nevertheless (a timeout after creation)."""
-
-    def __init__(self, summary: str, detail: str = "", created: Object | None = None) -> None:
-        super().__init__(summary)
-        self.summary, self.detail, self.created = summary, detail, created
-
-
-@dataclass(slots=True)
-class RemoteObject:
-    """One object in the cloud. `cluster` is set for what lives in a Kubernetes cluster.
-
-    `identity` stands in where the state has no id of its own (a kubernetes_manifest).
-    """
-
-    type: str
-    state: Object
-    facts: TypeFacts
-    project: str
-    cluster: str = ""
-    identity: str = ""
-
-    @property
-    def id(self) -> str:
-        return self.identity or str(self.state.get("id") or "")
-
-    @property
-    def names(self) -> set[str]:
-        """Everything by which others refer to it, without the front of a self link."""
-        found = {self.id}
-        for key in ("name", "email", "self_link", "account_id", "instance_id", "secret_id", "service"):
-            if isinstance(value := self.state.get(key), str):
-                found.add(plain(value))
-        if isinstance(name := first(self.state, "metadata.name"), str):
-            found.add(name)
-        return found - {""}
+__all__ = ["LEFT", "Action", "Event", "Interference", "Refused", "RemoteObject", "SimulatedCloud", "lookup"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +100,13 @@ class SimulatedCloud:
                 self._require_unprotected(remote)
                 self._require_api(remote)
                 self._require_unused(found)
+                self._require_unpeered(found)
+            if abandons(remote):
+                del self.objects[self.key(remote)]
+                left = left_of(remote)
+                self.objects[self.key(left)] = left
+                self.events.append(Event("delete", remote.type, remote.id, 0))
+                return
             if remote.type == "google_project_service" and remote.state.get("disable_on_destroy") is False:
                 self.events.append(Event("delete", remote.type, remote.id, 0))
                 return  # the service stays enabled
@@ -277,6 +249,27 @@ class SimulatedCloud:
                     f"Error 400: The {remote.type.removeprefix('google_compute_')} resource '{remote.id}' is already "
                     f"being used by '{other.id}', resourceInUseByAnotherResource"
                 )
+
+    def _require_unpeered(self, connection: RemoteObject) -> None:
+        """A connection that something lives behind is not given back."""
+        network = plain(str(connection.state.get("network"))).rpartition("/")[2]
+        if connection.type != "google_service_networking_connection" or abandons(connection):
+            return
+        for other in self.objects.values():
+            used = values_at(other.state, other.facts.peered) if other.facts.peered else []
+            if network in {plain(str(each)).rpartition("/")[2] for each in used}:
+                raise Refused(
+                    "Error 400: Failed to delete connection; Producer services are still using this connection.",
+                    f"{other.type} {other.id} must be deleted first.",
+                )
+
+    def remove_by_hand(self, summary: str) -> list[str]:
+        """Do by hand what a refusal of this text calls for; the commands, empty when there is none."""
+        with self.lock:
+            found = [each for each in self.objects.values() if each.type == LEFT and each.id in summary]
+            for each in found:
+                del self.objects[self.key(each)]
+            return [str(each.state["by_hand"]) for each in found]
 
     def _interfere(self, action: Action, remote: RemoteObject) -> None:
         for each in self.interference:
