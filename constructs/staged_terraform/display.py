@@ -105,6 +105,7 @@ def _fault(fault: FaultReport) -> list[str]:
         lines.append(f"  Terraform said: {fault.said}")
     for each in fault.next_plan:
         lines.append(f"  next plan: {_MARKS.get(each.action, '?')} {each.address}")
+    lines += [f"  lost from the state, and still running: {address}" for address in fault.lost]
     lines.append(f"  recovered by: {', '.join(fault.recovery) or 'nothing'}" if fault.recovered else "  NOT recovered")
     lines.append(f"  advice: {fault.advice}")
     return lines

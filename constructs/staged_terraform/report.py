@@ -70,13 +70,14 @@ class StackReport:
 
 @dataclass(slots=True)
 class FaultReport:
-    """What a fault did and what it took to recover."""
+    """What a fault did and what it took to recover; `lost` are addresses that left the state and still exist."""
 
     fault: str
     stack: str = ""
     hit: dict[str, str] = field(default_factory=dict)
     said: str = ""
     next_plan: list[Change] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
     recovery: list[str] = field(default_factory=list)
     advice: str = ""
     recovered: bool = False

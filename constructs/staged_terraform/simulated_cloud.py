@@ -50,7 +50,8 @@ class SimulatedCloud:
     """The simulated cloud. `outside` names what exists beyond the stacks rehearsed, as ``(type, name)``.
 
     `made_by_stacks` holds what the stacks will make: a data source for anything else is taken to exist outside.
-    `folder` is where Terraform runs, for paths of local Helm charts.
+    `folder` is where Terraform runs, for paths of local Helm charts. `cluster_says` is what the Kubernetes API answers
+    to everything; it works when empty.
     """
 
     facts: Facts = field(default_factory=Facts)
@@ -62,6 +63,7 @@ class SimulatedCloud:
     events: list[Event] = field(default_factory=list)
     assumptions: set[str] = field(default_factory=set)
     folder: Path | None = None
+    cluster_says: str = ""
     check_api: bool = True
     lenient: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -219,6 +221,12 @@ class SimulatedCloud:
         )
 
     def _require_free(self, remote: RemoteObject) -> None:
+        if remote.type == "helm_release" and self.key(remote) in self.objects:
+            name, namespace = remote.state.get("name"), remote.state.get("namespace")
+            raise Refused(
+                "installation failed: cannot re-use a name that is still in use",
+                f"a failed or interrupted install holds it: helm uninstall {name} --namespace {namespace}",
+            )
         if remote.type != "google_project_service" and self.key(remote) in self.objects:
             raise Refused(
                 f"Error 409: The resource '{remote.id}' already exists, alreadyExists",
@@ -271,6 +279,14 @@ class SimulatedCloud:
                 del self.objects[self.key(each)]
             return [str(each.state["by_hand"]) for each in found]
 
+    def uninstall(self, name: str, namespace: str) -> None:
+        """``helm uninstall``, by hand."""
+        with self.lock:
+            for each in list(self.objects.values()):
+                named = (each.state.get("name"), each.state.get("namespace"))
+                if each.type == "helm_release" and named == (name, namespace):
+                    del self.objects[self.key(each)]
+
     def _interfere(self, action: Action, remote: RemoteObject) -> None:
         for each in self.interference:
             each.before(action, remote.facts, remote.state)
@@ -288,7 +304,7 @@ class SimulatedCloud:
         )
         self.events.append(Event(action, remote.type, remote.id, remote.facts.seconds[0 if action == "create" else 1]))
         if refused:
-            raise Refused(refused.summary, refused.detail, created=copy.deepcopy(answered))
+            raise Refused(refused.summary, refused.detail, created=copy.deepcopy(answered) if refused.created else None)
         return copy.deepcopy(answered)
 
     def cluster_at(self, host: str) -> RemoteObject | None:
