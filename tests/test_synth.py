@@ -379,8 +379,17 @@ def test_existing_networks_are_used_and_not_made() -> None:
     assert lustre["network"] == "projects/host-project/global/networks/shared-vpc"
     (pool,) = existing.stacks["gpu"]["resource"]["google_container_node_pool"].values()
     assert pool["network_config"]["additional_node_network_configs"] == [
-        {"network": "old-gvnic", "subnetwork": "old-gvnic-sub"},
-        *({"network": "old-rdma", "subnetwork": f"r-{n}"} for n in range(8)),
+        {
+            "network": "projects/host-project/global/networks/old-gvnic",
+            "subnetwork": "projects/host-project/regions/us-central1/subnetworks/old-gvnic-sub",
+        },
+        *(
+            {
+                "network": "projects/host-project/global/networks/old-rdma",
+                "subnetwork": f"projects/host-project/regions/us-central1/subnetworks/r-{n}",
+            }
+            for n in range(8)
+        ),
     ]
 
 

@@ -50,6 +50,8 @@ class SimulatedCloud:
     """The simulated cloud. `outside` names what exists beyond the stacks rehearsed, as ``(type, name)``.
 
     `made_by_stacks` holds what the stacks will make: a data source for anything else is taken to exist outside.
+    `projects` are those that the stacks' providers are for; of another one, such as the host project of a Shared VPC,
+    a service that no stack enables is taken to be enabled, and noted. Empty: of no project.
     `folder` is where Terraform runs, for paths of local Helm charts. `cluster_says` is what the Kubernetes API answers
     to everything; it works when empty.
     """
@@ -58,6 +60,7 @@ class SimulatedCloud:
     outside: set[tuple[str, str]] = field(default_factory=set)
     absent: set[tuple[str, str]] = field(default_factory=set)
     made_by_stacks: set[tuple[str, str]] = field(default_factory=set)
+    projects: frozenset[str] = frozenset()
     interference: list[Interference] = field(default_factory=list)
     objects: dict[tuple[str, str], RemoteObject] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
@@ -210,9 +213,12 @@ class SimulatedCloud:
         service, project = remote.facts.api, remote.project
         if not self.check_api or not service or service in self.facts.always_enabled:
             return
-        for each in self.of_type("google_project_service"):
-            if each.state.get("service") == service and each.state.get("project") in (project, None):
-                return
+        of_project = [s for s in self.of_type("google_project_service") if s.state.get("project") in (project, None)]
+        if any(each.state.get("service") == service for each in of_project):
+            return
+        if self.projects and project not in self.projects and not of_project:
+            self.assumptions.add(f"{service} is enabled in project {project}")
+            return
         raise Refused(
             f"Error 403: {service} has not been used in project {project} before or it is disabled., "
             "accessNotConfigured",

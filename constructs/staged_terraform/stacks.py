@@ -88,6 +88,13 @@ def names_made(stacks: Iterable[Stack]) -> set[tuple[str, str]]:
     return found
 
 
+def projects_of(stacks: Iterable[Stack]) -> frozenset[str]:
+    """The projects that the stacks' Google providers are for, as far as they are written out."""
+    providers = [each for stack in stacks for each in stack.configuration.get("provider", {}).get("google", [])]
+    found = (each.get("project") for each in providers if isinstance(each, dict))
+    return frozenset(project for project in found if isinstance(project, str) and "${" not in project)
+
+
 def protected(stack: Stack, state: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Overrides that lift protection from destroy: type -> name -> arguments. Empty when nothing is protected."""
     lifted: dict[str, dict[str, Any]] = {}

@@ -6,10 +6,11 @@ see short addresses. Each is a public attribute.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Annotated, Literal
 
-from cdktf import TerraformResourceLifecycle, TerraformStack
+from cdktf import ITerraformDependable, TerraformResourceLifecycle, TerraformStack
 from cdktf_cdktf_provider_google import container_node_pool as pool
 from constructs import Construct
 from pydantic import Field, model_validator
@@ -137,9 +138,19 @@ class GpuNodePoolProps:
 
 class GpuNodePool(Part):
     """The pool, ``google_container_node_pool.<id>``, and ``terraform_data.shape-<name of the pool>``, which makes a
-    change of its shape the replacement that it is."""
+    change of its shape the replacement that it is.
 
-    def __init__(self, scope: Construct, id_: str, props: GpuNodePoolProps) -> None:
+    `depends_on` is what must be there first, such as the right to use another project's subnetworks.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: GpuNodePoolProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
         super().__init__(scope, id_)
         shape = f"shape-{props.name}"
         # The provider plans a new machine type in place, and the apply "succeeds" without touching a node
@@ -190,6 +201,7 @@ class GpuNodePool(Part):
             ),
             # A create that timed out leaves a tainted pool; 8-GPU machines take their time.
             timeouts=pool.ContainerNodePoolTimeouts(create="120m", update="120m", delete="120m"),
+            depends_on=list(depends_on) or None,
         )
         if props.drain_hours:
             set_newer(self.node_pool, "node_drain_config", [{"pdb_timeout_duration": f"{props.drain_hours * 3600}s"}])

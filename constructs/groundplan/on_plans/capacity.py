@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from groundplan.catalog import Machine, load_catalog
 from groundplan.kernel.addresses import pod_block as pod_block
+from groundplan.kernel.gke import parse_reservation
 from plan_review import values
 from plan_review.model import Resource, Resources
 
@@ -147,8 +148,8 @@ def _machine(name: str) -> Machine | None:
 def _reservation(resource: Resource) -> str:
     named = resource.texts("node_config.reservation_affinity.values")
     if named:
-        path = named[0].partition("/reservations/")[2] or named[0]
-        return path.replace("/reservationBlocks", "").replace("/reservationSubBlocks", "")
+        found = parse_reservation(named[0])
+        return found.short if found else named[0]
     for argument, word in (("spot", "spot"), ("flex_start", "flex-start"), ("preemptible", "preemptible")):
         if resource.flag(f"node_config.{argument}"):
             return word

@@ -22,6 +22,7 @@ from groundplan.platform.spec import SecretsSpec
 from groundplan.platform.values import QueueValues, queue_values
 from groundplan.site.job import resolve_job
 from groundplan.site.profile import Profile
+from groundplan.site.stacks import StackEntry, entries_of
 from groundplan.storage.values import LustreValues, lustre_values
 from groundplan.workload import rayjob
 from groundplan.workload.values import JobValues
@@ -77,6 +78,11 @@ class Site:
             pools=self.pools,
         )
 
+    @cached_property
+    def stacks(self) -> tuple[StackEntry, ...]:
+        """The stacks that it has, in order of creation."""
+        return entries_of({"host"} if self.network.host_stack else ())
+
     def stack_name(self, stack: str) -> str:
         """``nemo-rl-network``: the name of the stack, its workspace and its state."""
         return f"{self.name}-{stack}"
@@ -88,7 +94,8 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
     lustre = lustre_values(
         profile.storage.lustre, catalog, site=profile.site, project=profile.project, zone=profile.zone
     )
-    fabric = fabric_values(profile.gpu, site=profile.site, zone=profile.zone)
+    network = network_values(profile.network, site=profile.site, project=profile.project, lustre_name=lustre.name)
+    fabric = fabric_values(profile.gpu, site=profile.site, zone=profile.zone, project=network.project)
     defaults = PoolDefaults(profile.project, profile.zone, profile.reservation, profile.cluster.max_pods_per_node)
     pools = pool_values(profile.gpu, catalog, defaults)
     job = resolve_job(profile, catalog, lustre, fabric, pools)
@@ -101,7 +108,7 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
         zone=profile.zone,
         region=profile.region or region_of(profile.zone),
         labels=dict(sorted((profile.labels | own).items())),
-        network=network_values(profile.network, site=profile.site, project=profile.project, lustre_name=lustre.name),
+        network=network,
         lustre=lustre,
         cluster=cluster_values(
             profile.cluster,

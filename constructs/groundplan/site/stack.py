@@ -37,7 +37,7 @@ class SiteStack(TerraformStack):
         }
         self.add_override("terraform", {"required_version": REQUIRED_TERRAFORM, "required_providers": sources})
         _backend(self, site.profile.backend, site.stack_name(kind), site.name)
-        GoogleProvider(self, "google", project=site.project, region=site.region)
+        self.google = GoogleProvider(self, "google", project=site.project, region=site.region)
 
 
 class ClusterClientStack(SiteStack):

@@ -6,8 +6,8 @@ words about a stack reads them here: the cdktf app, the charts, the run-book, th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 
@@ -21,8 +21,8 @@ class StackEntry:
     """Stacks that are applied before it. No stack reads another's state: it finds what they made by name."""
     providers: tuple[str, ...] = ("google",)
     """Terraform providers that it uses, all of hashicorp's."""
-    chart: bool = False
-    """Whether it brings custom resources, and so carries the pass-through chart in its folder."""
+    optional: bool = False
+    """Whether a site has it only when its profile asks for it."""
     changes_with: str = ""
     """What makes it change on day 2."""
     destroy: str = ""
@@ -39,7 +39,13 @@ _IN_CLUSTER = ("google", "helm", "kubernetes")
 
 #: In order of creation; destroy goes the other way.
 REGISTRY = (
-    StackEntry("network", changes_with="addresses"),
+    StackEntry(
+        "host",
+        optional=True,
+        changes_with="what the host project of a Shared VPC gives",
+        destroy="by the owner of the host project, once nothing of the site is left in its networks",
+    ),
+    StackEntry("network", needs=("host",), changes_with="addresses"),
     StackEntry(
         "storage",
         needs=("network",),
@@ -57,7 +63,6 @@ REGISTRY = (
         "platform",
         needs=("storage", "gpu"),
         providers=_IN_CLUSTER,
-        chart=True,
         changes_with="versions of what runs inside the cluster",
         destroy="volumes are retained, so no data goes yet",
     ),
@@ -65,7 +70,6 @@ REGISTRY = (
         "workload",
         needs=("platform",),
         providers=_IN_CLUSTER,
-        chart=True,
         changes_with="every run",
         destroy="stops the job and removes its pods, which hold the GPU networks",
     ),
@@ -76,6 +80,12 @@ ENTRIES: Mapping[str, StackEntry] = MappingProxyType({entry.name: entry for entr
 
 #: The names in order of creation.
 STACKS = tuple(ENTRIES)
+
+
+def entries_of(asked: Collection[str] = ()) -> tuple[StackEntry, ...]:
+    """The entries of one site: those that every site has, and the optional ones of `asked`; none needs another."""
+    found = {entry.name: entry for entry in REGISTRY if not entry.optional or entry.name in asked}
+    return tuple(replace(entry, needs=tuple(need for need in entry.needs if need in found)) for entry in found.values())
 
 
 def kind_of(stack: str) -> str | None:
