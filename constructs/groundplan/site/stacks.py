@@ -23,8 +23,6 @@ class StackEntry:
     """Terraform providers that it uses, all of hashicorp's."""
     chart: bool = False
     """Whether it brings custom resources, and so carries the pass-through chart in its folder."""
-    changes_with: str = ""
-    """What makes it change on day 2."""
     destroy: str = ""
     """What somebody should know who destroys it (Markdown)."""
     destroy_protected: str = ""
@@ -39,26 +37,23 @@ _IN_CLUSTER = ("google", "helm", "kubernetes")
 
 #: In order of creation; destroy goes the other way.
 REGISTRY = (
-    StackEntry("network", changes_with="addresses"),
+    StackEntry("network"),
     StackEntry(
         "storage",
         needs=("network",),
-        changes_with="data that grows; it outlives clusters",
         destroy="**the Lustre instance and all its data**; copy what is to stay",
     ),
     StackEntry(
         "cluster",
         needs=("network",),
-        changes_with="GKE upgrades",
         destroy_protected="**protected**: set `cluster.deletion_protection: false`, synthesize and apply it first",
     ),
-    StackEntry("gpu", needs=("cluster",), changes_with="capacity, zone and driver"),
+    StackEntry("gpu", needs=("cluster",)),
     StackEntry(
         "platform",
         needs=("storage", "gpu"),
         providers=_IN_CLUSTER,
         chart=True,
-        changes_with="versions of what runs inside the cluster",
         destroy="volumes are retained, so no data goes yet",
     ),
     StackEntry(
@@ -66,7 +61,6 @@ REGISTRY = (
         needs=("platform",),
         providers=_IN_CLUSTER,
         chart=True,
-        changes_with="every run",
         destroy="stops the job and removes its pods, which hold the GPU networks",
     ),
 )
