@@ -13,11 +13,12 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+import yaml
+
 from groundplan.emit.app import write_site
 from groundplan.site.check import check_profile
 from groundplan.site.profile import parse_profile
 from groundplan.site.resolve import Site
-from groundplan.site.stacks import STACKS
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = sorted((ROOT / "profiles").glob("*.yaml"))
@@ -67,6 +68,14 @@ class Synthesized:
         (resource,) = self.resources(kind).values()
         return resource
 
+    def manifests(self, stack: str, release: str) -> dict[str, dict[str, Any]]:
+        """The Kubernetes objects that a release brings, by the keys of its values; they stand in a file."""
+        (read,) = self.stacks[stack]["resource"]["helm_release"][release]["values"]
+        assert read == f'${{file("${{path.module}}/manifests/{release}.yaml")}}'
+        file = self.folder / "stacks" / self.site.stack_name(stack) / "manifests" / f"{release}.yaml"
+        found: dict[str, dict[str, Any]] = yaml.safe_load(file.read_text("utf-8"))["manifests"]
+        return found
+
     def text(self) -> str:
         """Every generated file, one after the other."""
         return "\n".join(path.read_text("utf-8") for path in sorted(self.folder.rglob("*")) if path.is_file())
@@ -79,8 +88,8 @@ def synthesized(text: str = SMALL) -> Synthesized:
     folder = Path(mkdtemp(prefix="groundplan-test-"))
     output = write_site(site, folder)
     stacks = {
-        kind: _without_comments(json.loads(stack.file.read_text("utf-8")))
-        for kind, stack in zip(STACKS, output.stacks, strict=True)
+        entry.name: _without_comments(json.loads(stack.file.read_text("utf-8")))
+        for entry, stack in zip(site.stacks, output.stacks, strict=True)
     }
     return Synthesized(site, folder, stacks)
 

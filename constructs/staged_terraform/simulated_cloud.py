@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from staged_terraform.computed_values import first, values_at
+from staged_terraform.computed_values import first, plain, values_at
 from staged_terraform.cty_values import Value
 from staged_terraform.facts import Facts, TypeFacts
 
@@ -80,20 +80,13 @@ class Interference(Protocol):
         """What is really stored; raise Refused with `created` for a failure after the fact."""
 
 
-def plain(reference: str) -> str:
-    """A reference without a host and API version: ``projects/p/global/networks/n``."""
-    if "://" in reference:
-        _, _, rest = reference.partition("://")
-        at = rest.find("projects/")
-        return rest[at:] if at >= 0 else rest
-    return reference.removeprefix("//").removeprefix("serviceAccount:")
-
-
 @dataclass(slots=True)
 class SimulatedCloud:
     """The simulated cloud. `outside` names what exists beyond the stacks rehearsed, as ``(type, name)``.
 
     `made_by_stacks` holds what the stacks will make: a data source for anything else is taken to exist outside.
+    `projects` are those that the stacks' providers are for; of another one, such as the host project of a Shared VPC,
+    a service that no stack enables is taken to be enabled, and noted. Empty: of no project.
     `folder` is where Terraform runs, for paths of local Helm charts.
     """
 
@@ -101,6 +94,7 @@ class SimulatedCloud:
     outside: set[tuple[str, str]] = field(default_factory=set)
     absent: set[tuple[str, str]] = field(default_factory=set)
     made_by_stacks: set[tuple[str, str]] = field(default_factory=set)
+    projects: frozenset[str] = frozenset()
     interference: list[Interference] = field(default_factory=list)
     objects: dict[tuple[str, str], RemoteObject] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
@@ -245,9 +239,12 @@ class SimulatedCloud:
         service, project = remote.facts.api, remote.project
         if not self.check_api or not service or service in self.facts.always_enabled:
             return
-        for each in self.of_type("google_project_service"):
-            if each.state.get("service") == service and each.state.get("project") in (project, None):
-                return
+        of_project = [s for s in self.of_type("google_project_service") if s.state.get("project") in (project, None)]
+        if any(each.state.get("service") == service for each in of_project):
+            return
+        if self.projects and project not in self.projects and not of_project:
+            self.assumptions.add(f"{service} is enabled in project {project}")
+            return
         raise Refused(
             f"Error 403: {service} has not been used in project {project} before or it is disabled., "
             "accessNotConfigured",

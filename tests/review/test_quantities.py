@@ -97,7 +97,9 @@ SITE = Resources(
         ]),
         resource("google_compute_subnetwork", "rdma-0", ip_cidr_range="10.1.0.0/28"),
         resource("google_compute_subnetwork", "rdma-1", ip_cidr_range="10.1.0.16/28"),
-        resource("google_compute_global_address", "lustre", purpose="VPC_PEERING", address="10.9.0.0", prefix_length=20),
+        resource(
+            "google_compute_global_address", "lustre", purpose="VPC_PEERING", address="10.9.0.0", prefix_length=20
+        ),
         resource("google_compute_global_address", "web", purpose="", address="10.9.16.0", prefix_length=20),
         resource(
             "google_container_cluster", "c", subnetwork="projects/p/regions/r/subnetworks/nodes",
@@ -147,9 +149,8 @@ def test_lines_of_a_site() -> None:
 
 
 def test_a_month() -> None:
-    prices = Prices(
-        "2026-11-30", "USD", "s", {"nvidia-b200": Decimal("2")}, {"n2-standard-8": Decimal("0.5")}, {"500": Decimal("0.1")}
-    )  # fmt: skip
+    gpus, machines, lustre = {"nvidia-b200": Decimal("2")}, {"n2-standard-8": Decimal("0.5")}, {"500": Decimal("0.1")}
+    prices = Prices("2026-11-30", "USD", "s", gpus, machines, lustre)
     cpus = pool(node_config=[{"machine_type": "n2-standard-8"}], node_count=3)
     found = cost(prices, Resources([cpus]), Resources([*SITE, cpus]))
     assert found.before == Decimal("1095")  # 3 x 730 x 0.5
@@ -220,6 +221,8 @@ def test_a_pool_that_grows_and_shrinks() -> None:
     assert grows.message == "GPU pool g grows from 2 to 5 nodes: 16 -> 40 B200 GPUs"
     assert grows.hint == "make sure that spot holds 5 machines"
     assert grows.consequence.startswith("+17,520 GPU-hours a month")  # 3 x 8 x 730
+    assert set(notices(two, five)) == {"gpu-capacity-grows"}
+    assert set(notices(five, two)) == {"capacity-shrinks"}
     shrinks = notices(five, two)["capacity-shrinks"]
     assert shrinks.message == "pool g shrinks from 5 to 2 nodes"
     assert shrinks.consequence.startswith("3 nodes drained, 24 B200 GPUs gone")

@@ -1,4 +1,4 @@
-"""What is written beside the stacks: the pass-through charts, the job as YAML, the run-book."""
+"""What is written beside the stacks: the job as YAML, the run-book."""
 
 from __future__ import annotations
 
@@ -8,21 +8,13 @@ import jinja2
 
 from groundplan.kernel.gke import ACCELERATOR_LABEL
 from groundplan.kernel.yaml_text import to_yaml
-from groundplan.platform.chart_files import chart_files
 from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.site.resolve import Site
-from groundplan.site.stacks import REGISTRY
 
 
 def artefacts(site: Site) -> dict[str, str]:
     """Path within the output folder -> text."""
-    files = {
-        f"stacks/{site.stack_name(entry.name)}/chart/{name}": text
-        for entry in REGISTRY
-        if entry.chart
-        for name, text in chart_files().items()
-    }
-    return files | {"rayjob.yaml": job_yaml(site), "runbook.md": runbook(site)}
+    return {"rayjob.yaml": job_yaml(site), "runbook.md": runbook(site)}
 
 
 def job_yaml(site: Site) -> str:
@@ -48,8 +40,8 @@ def runbook(site: Site) -> str:
     return environment.get_template("runbook.md.j2").render(
         site=site,
         profile=site.profile,
-        entries=REGISTRY,
-        stack={entry.name: site.stack_name(entry.name) for entry in REGISTRY},
+        entries=site.stacks,
+        stack={entry.name: site.stack_name(entry.name) for entry in site.stacks},
         variables={k: secret_name(k, r) for k, r in references.items() if r.variable},
         existing_secrets={k: (r.secret, r.key) for k, r in references.items() if r.secret},
         accelerator_label=ACCELERATOR_LABEL,

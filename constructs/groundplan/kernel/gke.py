@@ -16,6 +16,11 @@ RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 #: OAuth scope of all nodes: what the account may do is decided by its roles, so the scope is the whole platform.
 NODE_SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 
+#: Roles on a host project of a Shared VPC: to place interfaces in a subnetwork; for GKE's service agent of a service
+#: project, to let the host project's configure the shared network (GKE, "Setting up clusters with Shared VPC").
+NETWORK_USER = "roles/compute.networkUser"
+HOST_AGENT_USER = "roles/container.hostServiceAgentUser"
+
 #: The most that a VPC takes as MTU, in bytes.
 JUMBO_MTU = 8896
 
@@ -42,6 +47,16 @@ def parse(version: str, left_out: int = 0) -> Version:
 def is_below(version: str | None, floor: str) -> bool:
     """Whether every GKE version that `version` can mean is older than `floor`; None, the channel's own, never is."""
     return version is not None and parse(version, _NEWEST) < parse(floor)
+
+
+def gke_agent(number: str) -> str:
+    """Address of GKE's service agent of a project, by its number."""
+    return f"service-{number}@container-engine-robot.iam.gserviceaccount.com"
+
+
+def apis_agent(number: str) -> str:
+    """Address of the Google APIs service agent of a project, which makes the instances of managed groups."""
+    return f"{number}@cloudservices.gserviceaccount.com"
 
 
 def region_of(zone: str) -> str:

@@ -59,10 +59,9 @@ def network_shared_by_nics(site: Site) -> Iterator[Problem]:
     Mend: a network of its own for each of primary, gVNIC and RDMA.
     """
     plan, fabric = site.network, site.fabric
-    same_project = plan.project == site.project
-    if same_project and fabric.gvnic_vpc == plan.vpc:
+    if fabric.gvnic_vpc == plan.vpc:
         yield _same(("gpu", "gvnic"), "gVNIC", fabric.gvnic_vpc, "the primary network")
-    if same_project and fabric.rdma_vpc == plan.vpc:
+    if fabric.rdma_vpc == plan.vpc:
         yield _same(("gpu", "rdma"), "RDMA", fabric.rdma_vpc, "the primary network")
     if fabric.rdma_vpc == fabric.gvnic_vpc:
         yield _same(("gpu", "rdma"), "RDMA", fabric.rdma_vpc, "the gVNIC network")

@@ -16,7 +16,6 @@ from groundplan.kernel.gke import ReservationPath
 from groundplan.network.site_ranges import fabric_ranges, primary_ranges
 from groundplan.site.resolve import Site
 from groundplan.site.rules.names import names_of
-from groundplan.site.stacks import STACKS
 
 #: How many of many things a message names.
 _NAMED = 3
@@ -146,8 +145,8 @@ def fleet_state(fleet: Fleet) -> Iterator[Problem]:
 
 
 def _state(site: Site) -> tuple[tuple[str, ...], ProfilePath]:
-    """Where the state of the site's first stack is kept; the others lie beside it."""
-    backend, name = site.profile.backend, site.stack_name(STACKS[0])
+    """Where the state of one of the site's stacks is kept; the others lie beside it."""
+    backend, name = site.profile.backend, site.stack_name("network")
     if backend.gcs:
         prefix = (backend.gcs.prefix or f"groundplan/{site.name}").rstrip("/")
         return (f"gs://{backend.gcs.bucket}/{prefix}/{name}",), ("backend", "gcs")
