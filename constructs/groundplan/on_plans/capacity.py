@@ -9,16 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundplan.catalog import Machine, load_catalog
-from groundplan.kernel.addresses import pod_block as pod_block
+from groundplan.kernel.addresses import RESERVED_PER_SUBNETWORK, pod_block
 from groundplan.kernel.gke import parse_reservation
 from plan_review import values
 from plan_review.model import Resource, Resources
 
 #: Hours of an average month (365 x 24 / 12), as cloud price lists count them.
 HOURS_PER_MONTH = 730
-
-#: Addresses of a subnetwork that Google keeps.
-_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +205,7 @@ def _sizes(resources: Resources) -> dict[str, tuple[str, int]]:
     """Name of a range -> the range and its usable addresses."""
     found: dict[str, tuple[str, int]] = {}
     for each in resources.of("google_compute_subnetwork"):
-        found |= _size(each.name, each.text("ip_cidr_range"), _KEPT)
+        found |= _size(each.name, each.text("ip_cidr_range"), RESERVED_PER_SUBNETWORK)
         for second in each.blocks("secondary_ip_range"):
             found |= _size(f"{each.name} {second.get('range_name')}", values.text(second, "ip_cidr_range"), 0)
     for each in resources.of("google_compute_global_address"):
