@@ -335,6 +335,37 @@ def test_a_queued_pool_is_a_flex_start_pool() -> None:
     assert node_pool["node_config"]["flex_start"] is True
 
 
+def test_nat_has_fixed_addresses_when_the_profile_asks() -> None:
+    asked = synthesized(SMALL + "network: {primary: {nat: {addresses: 2}}}\n")
+    assert {each["name"] for each in asked.resources("google_compute_address").values()} == {
+        f"{asked.site.name}-net-nat-0",
+        f"{asked.site.name}-net-nat-1",
+    }
+    nat = asked.only("google_compute_router_nat")
+    assert nat["nat_ip_allocate_option"] == "MANUAL_ONLY"
+    assert nat["nat_ips"] == [f"${{google_compute_address.nat-address-{n}.self_link}}" for n in (0, 1)]
+    usual = synthesized(SMALL)
+    assert usual.only("google_compute_router_nat")["nat_ip_allocate_option"] == "AUTO_ONLY"
+    assert usual.resources("google_compute_address") == {}
+
+
+def test_service_accounts_that_exist_are_used_and_not_made() -> None:
+    accounts = "{nodes: my-nodes, nodes_exists: true, workload: my-pods, workload_exists: true}"
+    found = synthesized(SMALL + f"cluster: {{service_accounts: {accounts}}}\n")
+    assert found.resources("google_service_account") == {}
+    assert found.resources("google_project_iam_member") == {}
+    email = "my-nodes@my-project.iam.gserviceaccount.com"
+    assert found.only("google_container_cluster")["node_config"]["service_account"] == email
+    pools = found.resources("google_container_node_pool").values()
+    assert {pool["node_config"]["service_account"] for pool in pools} == {email}
+    (identity,) = found.resources("google_service_account_iam_member").items()
+    assert identity[0] == "workload-identity", "the address that it has with an account of the site's own"
+    assert identity[1]["service_account_id"] == (
+        "projects/my-project/serviceAccounts/my-pods@my-project.iam.gserviceaccount.com"
+    )
+    assert identity[1]["member"] == "serviceAccount:my-project.svc.id.goog[nemo-rl/nemo-rl]"
+
+
 def test_secrets_reach_the_cluster_without_a_trace() -> None:
     full = synthesized(FULL)
     platform = full.stacks["platform"]

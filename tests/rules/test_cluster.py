@@ -104,12 +104,24 @@ CASES = [
         "warning",
     ),
     Case(
-        "endpoint-unreachable",
+        "authorized-network-public",
         {"cluster.control_plane.authorized_networks": [OFFICE]},
         {"cluster.control_plane.authorized_networks": [{"name": "vpn", "cidr": "10.100.0.0/24"}]},
         "cluster.control_plane.authorized_networks[0].cidr",
         ("public_endpoint: true",),
-        "warning",
+    ),
+    *(
+        Case(
+            "authorized-network-public",
+            {"cluster.control_plane.authorized_networks": [{"name": "doc", "cidr": documentation}]},
+            {
+                "cluster.control_plane.authorized_networks": [{"name": "doc", "cidr": documentation}],
+                "cluster.control_plane.public_endpoint": True,
+            },
+            "cluster.control_plane.authorized_networks[0].cidr",
+            (documentation,),
+        )
+        for documentation in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")
     ),
     Case(
         "deletion-unprotected",
