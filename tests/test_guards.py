@@ -16,7 +16,6 @@ from groundplan.kernel.addresses import pod_block
 from groundplan.nemo_rl.config import Config
 from groundplan.nemo_rl.memory import Fit, estimate
 from groundplan.nemo_rl.shape import Shape
-from groundplan.on_plans import capacity
 
 
 def written(folder: Path, text: str) -> Path:
@@ -63,7 +62,7 @@ def test_secrets_are_masked(secret: str) -> None:
 )
 def test_pod_addresses_of_a_node(pods: int, addresses: int) -> None:
     """The table of cloud.google.com/kubernetes-engine/docs/how-to/flexible-pod-cidr: 8 pods a /28, 110 a /24."""
-    assert pod_block(pods) == capacity.pod_block(pods) == addresses
+    assert pod_block(pods) == addresses
 
 
 @pytest.mark.parametrize(
