@@ -55,6 +55,7 @@ EDITS = {
     "unprotected": ("deletion_protection: true", "deletion_protection: false"),
     "lustre-grow": ("capacity_gib: 36000", "capacity_gib: 54000"),
     "lustre-shrink": ("capacity_gib: 36000", "capacity_gib: 18000"),
+    "lustre-throughput": ("capacity_gib: 36000", "capacity_gib: 36000, throughput: 1000"),
     "kuberay": ("version: 1.6.2", "version: 1.7.0"),
     "job": ("grpo.max_num_steps: 10", "grpo.max_num_steps: 300"),
 }
@@ -98,6 +99,11 @@ def hand_edit(output: Path) -> None:
     file.write_text(json.dumps(stack), "utf-8")
 
 
+def written(folder: Path) -> dict[str, bytes]:
+    """Everything that a synth wrote for a stack."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
 @dataclass
 class Standing:
     """A simulated cloud in which the base site stands; plans of changed outputs leave it as it is.
@@ -123,8 +129,7 @@ class Standing:
         found = {}
         root = scratch_copy(self.outputs[case], self.scratch / f"plan-{case}")
         for stack in read_stacks(self.outputs[case], knowledge()):
-            before = self.outputs["base"] / "stacks" / stack.name / "cdk.tf.json"
-            if (stack.folder / "cdk.tf.json").read_bytes() != before.read_bytes():
+            if written(stack.folder) != written(self.outputs["base"] / "stacks" / stack.name):
                 found |= self._plan(stack, root)
         return found
 
