@@ -19,7 +19,6 @@ from groundplan.emit.app import write_site
 from groundplan.site.check import check_profile
 from groundplan.site.profile import parse_profile
 from groundplan.site.resolve import Site
-from groundplan.site.stacks import STACKS
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = sorted((ROOT / "profiles").glob("*.yaml"))
@@ -89,8 +88,8 @@ def synthesized(text: str = SMALL) -> Synthesized:
     folder = Path(mkdtemp(prefix="groundplan-test-"))
     output = write_site(site, folder)
     stacks = {
-        kind: _without_comments(json.loads(stack.file.read_text("utf-8")))
-        for kind, stack in zip(STACKS, output.stacks, strict=True)
+        entry.name: _without_comments(json.loads(stack.file.read_text("utf-8")))
+        for entry, stack in zip(site.stacks, output.stacks, strict=True)
     }
     return Synthesized(site, folder, stacks)
 

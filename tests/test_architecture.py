@@ -25,7 +25,7 @@ FLOORS = (
     "values",  # of each part: what its section comes to, and everything else that needs no Site
     "constructs",  # of each part
     "site",
-    "rules",  # of each part and of the whole site; stack.py of each part
+    "rules",  # of each part and of the whole site; *stack.py of each part
     "check",  # the one place that collects the rules
     "emit",  # and on_plans
     "commands",
@@ -104,7 +104,7 @@ def floor_name(module: str) -> str:
     _, folder, *rest = module.split(".")
     if folder in PARTS:
         name = rest[-1] if rest else "spec"
-        if name == "stack" or name.endswith("rules"):
+        if name.endswith(("stack", "rules")):
             return "rules"
         return "constructs" if name.endswith("constructs") else "spec" if name == "spec" else "values"
     if folder == "site":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,15 +32,15 @@ class Stack:
         return sorted(used - {f"hashicorp/{name}" for name in PROVIDERS})
 
 
-def other_versions(stack: Stack) -> list[str]:
-    """Provider versions that the stack pins and the installed bindings are not made from.
+def other_versions(stack: Stack, versions: Mapping[str, str]) -> list[str]:
+    """Provider versions that the stack pins and that are not simulated: `versions`, else those of the bindings.
 
     Terraform does not look at versions of providers that it is handed, so a rehearsal must.
     """
     found = []
     for name, spec in stack.configuration.get("terraform", {}).get("required_providers", {}).items():
         pinned = str(spec.get("version", "")) if isinstance(spec, dict) else ""
-        ours = wheel(name).provider_version if name in PROVIDERS else ""
+        ours = versions.get(name) or (wheel(name).provider_version if name in PROVIDERS else "")
         if _EXACT.fullmatch(pinned) and ours and pinned.lstrip("= ") != ours:
             found.append(f"{name} {pinned} is pinned, the rehearsal knows {ours}")
     return found
@@ -86,6 +86,13 @@ def names_made(stacks: Iterable[Stack]) -> set[tuple[str, str]]:
                 if isinstance(value := body.get(key), str) and "${" not in value:
                     found.add((kind, value))
     return found
+
+
+def projects_of(stacks: Iterable[Stack]) -> frozenset[str]:
+    """The projects that the stacks' Google providers are for, as far as they are written out."""
+    providers = [each for stack in stacks for each in stack.configuration.get("provider", {}).get("google", [])]
+    found = (each.get("project") for each in providers if isinstance(each, dict))
+    return frozenset(project for project in found if isinstance(project, str) and "${" not in project)
 
 
 def protected(stack: Stack, state: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -60,6 +60,28 @@ EXPECTED: dict[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        pytest.param("192.168.100.0/24", ("replace", "replace"), id="moved"),
+        pytest.param("192.168.1.0/25", ("replace", "replace"), id="shrunk"),
+        pytest.param("192.168.2.0/23", ("replace", "replace"), id="wider, and elsewhere"),
+        pytest.param("192.168.0.0/23", ("update", "no-op"), id="widened"),
+        pytest.param("${var.range}", ("update", "no-op"), id="not written out"),
+    ],
+)
+def test_a_range_that_does_not_hold_the_old_one_replaces(after: str, expected: tuple[str, str]) -> None:
+    def stack(cidr: str) -> dict[str, Any]:
+        pool = {"name": "pool", "lifecycle": {"replace_triggered_by": ["google_compute_subnetwork.rail.id"]}}
+        return {
+            "google_compute_subnetwork": {"rail": {"name": "rail", "ip_cidr_range": cidr}},
+            "google_container_node_pool": {"pool": pool},
+        }
+
+    subnetwork, pool = compare("gpu", stack("192.168.1.0/24"), stack(after), known)
+    assert (str(subnetwork.action), str(pool.action)) == expected
+
+
 @pytest.mark.parametrize("case", EXPECTED)
 def test_what_a_change_of_the_profile_does(outputs: dict[str, Path], case: str) -> None:
     assert actions(said(str(outputs["base"]), str(outputs[case]))) == EXPECTED[case]

@@ -61,7 +61,8 @@ def rehearse(
     one simulated cloud, planned again (nothing may be left to change), and destroyed. Your state and folders are not
     touched.
 
-    Faults: quota, stock-out, reservation-not-found, timeout, api-disabled, drift, normalise, interrupt, kill, lock.
+    Faults: quota, stock-out, reservation-not-found, timeout, api-disabled, drift, normalise, interrupt, kill, lock,
+    failed-install; api-401, api-503, api-reset (of the Kubernetes API, when a stack that stands is refreshed).
     """
     try:
         require_optional_packages()
@@ -76,17 +77,18 @@ def rehearse(
         terraform()
         for each in faults:
             Fault.parse(each)
-        outside = frozenset(_existing(each) for each in existing)
+        named = frozenset(_existing(each) for each in existing)
         options = Options(
             until=until,  # type: ignore[arg-type]
             stack=stack,
             faults=faults,
             previous=previous,
-            existing=outside,
             keep=keep,
         )
         with tempfile.TemporaryDirectory(prefix="groundplan-synth-") as folder, Progress() as progress:
-            report = rehearsed(_synth_output(profile, Path(folder)), options, progress)
+            output, outside = _synth_output(profile, Path(folder))
+            options = replace(options, existing=named | outside)
+            report = rehearsed(output, options, progress)
     except (TerraformMissing, WheelMissing, NoStacks, StackMissing, ValueError) as problem:
         _refuse(context, str(problem))
     print_report(_render(form, report, profile), "groundplan rehearse")
@@ -119,12 +121,12 @@ def _existing(text: str) -> tuple[str, str]:
     return kind, name.rpartition("/")[2]
 
 
-def _synth_output(profile: Path, folder: Path) -> Path:
-    """The synth output to rehearse: the folder given, or one synthesized from the profile."""
+def _synth_output(profile: Path, folder: Path) -> tuple[Path, frozenset[tuple[str, str]]]:
+    """The synth output to rehearse, and what exists beside it: the folder given, or one made from the profile."""
     if profile.is_dir():
-        return profile
+        return profile, frozenset()
     from groundplan.emit.app import synthesize  # jinja2 and all rules, which a folder does not need
+    from groundplan.emit.rehearsal import outside_of
 
     out = folder / "out"
-    synthesize(profile, out)
-    return out
+    return out, outside_of(synthesize(profile, out).site)

@@ -22,7 +22,6 @@ from groundplan.emit.modules import load, type_checks
 from groundplan.kernel import stack_files
 from groundplan.site.check import checked_site
 from groundplan.site.resolve import Site
-from groundplan.site.stacks import STACKS
 
 if TYPE_CHECKING:  # cdktf is loaded by who synthesizes
     from cdktf import App
@@ -85,7 +84,7 @@ def add_site(out: Path, profile: Path, *, strict: bool = False) -> SiteProgram:
 
 
 def write_site(site: Site, out: Path, warnings: list[Finding] | None = None) -> Output:
-    """Write the six stacks and the artefacts of a checked site."""
+    """Write the stacks and the artefacts of a checked site."""
     return SiteProgram(site, out, warnings).synth()
 
 
@@ -148,7 +147,7 @@ class SiteProgram:
 
     def _names(self, scratch: Path) -> list[str]:
         """The site's stacks in their order, then those that the caller added."""
-        own = [self.site.stack_name(kind) for kind in STACKS]
+        own = [self.site.stack_name(entry.name) for entry in self.site.stacks]
         written = json.loads((scratch / MANIFEST).read_text("utf-8"))["stacks"]
         return own + sorted(set(written) - set(own))
 

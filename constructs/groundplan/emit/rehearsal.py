@@ -8,8 +8,9 @@ from pathlib import Path
 
 import staged_terraform
 from groundplan.catalog import shipped
+from groundplan.site.resolve import Site
 from groundplan.site.stacks import kind_of, rank
-from staged_terraform import Facts, Knowledge, Options, Progress, Report
+from staged_terraform import Facts, Knowledge, Options, Progress, Report, SchemaChanges
 
 
 @functools.cache
@@ -18,9 +19,35 @@ def provider_facts() -> Facts:
     return Facts.from_data(shipped("provider_facts"))
 
 
+@functools.cache
+def schema_changes() -> SchemaChanges:
+    """The providers that the output pins (``catalog/provider_changes.yaml``), read once."""
+    data = shipped("provider_changes")
+    return SchemaChanges(data["versions"], data["resources"], data["ephemeral"])
+
+
 def knowledge() -> Knowledge:
     """What groundplan tells a rehearsal."""
-    return Knowledge(provider_facts(), kind_of, rank, _cache())
+    return Knowledge(provider_facts(), kind_of, rank, _cache(), schema_changes())
+
+
+def outside_of(site: Site) -> frozenset[tuple[str, str]]:
+    """What a profile says exists already, as (type, name): a rehearsal takes it to be there."""
+    found = set()
+    if site.network.exists:
+        found |= {
+            ("google_compute_network", site.network.vpc),
+            ("google_compute_subnetwork", site.network.subnetwork),
+        }
+    if site.fabric.gvnic_exists:
+        found |= {
+            ("google_compute_network", site.fabric.gvnic_vpc),
+            ("google_compute_subnetwork", site.fabric.gvnic_subnetwork),
+        }
+    if site.fabric.rdma_exists:
+        found |= {("google_compute_network", site.fabric.rdma_vpc)}
+        found |= {("google_compute_subnetwork", name) for name in site.fabric.rdma_subnetworks}
+    return frozenset(found)
 
 
 def rehearse(synth_output: Path, options: Options, progress: Progress | None = None) -> Report:

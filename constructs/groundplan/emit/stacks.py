@@ -10,16 +10,17 @@ from constructs import Construct
 
 from groundplan.cluster.stack import ClusterStack
 from groundplan.gpu.stack import GpuStack
+from groundplan.network.host_stack import HostStack
 from groundplan.network.stack import NetworkStack
 from groundplan.platform.stack import PlatformStack
 from groundplan.site.resolve import Site
 from groundplan.site.stack import SiteStack
-from groundplan.site.stacks import REGISTRY
 from groundplan.storage.stack import StorageStack
 from groundplan.workload.stack import WorkloadStack
 
 #: Name of the entry (:mod:`groundplan.site.stacks`) -> its class.
 CLASSES: dict[str, Callable[[Construct, Site], SiteStack]] = {
+    "host": HostStack,
     "network": NetworkStack,
     "storage": StorageStack,
     "cluster": ClusterStack,
@@ -35,7 +36,7 @@ def add_stacks(app: App, site: Site) -> dict[str, SiteStack]:
     The dependencies stand in the manifest only; no stack reads another's state.
     """
     stacks: dict[str, SiteStack] = {}
-    for entry in REGISTRY:
+    for entry in site.stacks:
         stack = stacks[entry.name] = CLASSES[entry.name](app, site)
         for need in entry.needs:
             stack.add_dependency(stacks[need])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from cdktf import ITerraformDependable
 from cdktf_cdktf_provider_google.compute_firewall import ComputeFirewall, ComputeFirewallAllow
 from cdktf_cdktf_provider_google.compute_network import ComputeNetwork
 from cdktf_cdktf_provider_google.compute_subnetwork import ComputeSubnetwork
@@ -42,11 +43,12 @@ class AttachedNetworks:
         return self
 
 
-def _attached(network: str, subnetworks: Sequence[str]) -> AttachedNetworks:
+def _attached(network: str, subnetworks: Sequence[str], by_path: bool) -> AttachedNetworks:
     """By construct ids. The references are written out: each attribute of a cdktf resource is a round trip to Node."""
-    name = f"${{google_compute_network.{network}.name}}"
+    attribute = "id" if by_path else "name"
+    vpc = f"${{google_compute_network.{network}.{attribute}}}"
     return AttachedNetworks(
-        tuple((name, f"${{google_compute_subnetwork.{subnetwork}.name}}") for subnetwork in subnetworks),
+        tuple((vpc, f"${{google_compute_subnetwork.{subnetwork}.{attribute}}}") for subnetwork in subnetworks),
         (f"google_compute_network.{network}.id", *(f"google_compute_subnetwork.{id_}.id" for id_ in subnetworks)),
     )
 
@@ -71,13 +73,22 @@ class GvnicNetworkProps:
     """MTU in bytes, 1300 to 8896. Default: 8896."""
     description: str = "second NIC of the GPU nodes"
     """Description of the network. Default: what it is for."""
+    by_path: bool = False
+    """Whether pools name it by its full name, as they must when it is another project's. Default: no."""
 
 
 class GvnicNetwork(Part):
     """A VPC with one subnetwork, in which the nodes admit one another: ``google_compute_network.<id>``,
     ``google_compute_subnetwork.<id>-subnetwork``, ``google_compute_firewall.<id>-internal``."""
 
-    def __init__(self, scope: Construct, id_: str, props: GvnicNetworkProps) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: GvnicNetworkProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
         super().__init__(scope, id_)
         self.network = empty_vpc(
             scope,
@@ -86,6 +97,7 @@ class GvnicNetwork(Part):
             project=props.project,
             description=props.description,
             mtu=props.mtu,
+            depends_on=list(depends_on) or None,
         )
         subnetwork_id = f"{id_}-subnetwork"
         self.subnetwork = _subnetwork(scope, subnetwork_id, props.subnetwork, self.network, str(props.cidr), props)
@@ -105,11 +117,11 @@ class GvnicNetwork(Part):
                 ComputeFirewallAllow(protocol="icmp"),
             ],
         )
-        self.attached = _attached(id_, [subnetwork_id])
+        self.attached = _attached(id_, [subnetwork_id], props.by_path)
 
     @staticmethod
     def existing(*, network: str, subnetwork: str) -> AttachedNetworks:
-        """A network that is there already, by names; nothing is made."""
+        """A network that is there already, by names or full names; nothing is made."""
         return AttachedNetworks(((network, subnetwork),))
 
 
@@ -135,6 +147,8 @@ class RoceFabricProps:
     """MTU in bytes, 1300 to 8896; RoCE wants 8896. Default: 8896."""
     description: str = "GPUDirect RDMA (RoCE)"
     """Description of the network. Default: what it is for."""
+    by_path: bool = False
+    """Whether pools name it by its full name, as they must when it is another project's. Default: no."""
 
     @model_validator(mode="after")
     def _one_name_each(self) -> RoceFabricProps:
@@ -149,7 +163,14 @@ class RoceFabric(Part):
     """The RoCE VPC and its subnetworks: ``google_compute_network.<id>``,
     ``google_compute_subnetwork.<id>-subnetwork-0`` and so on. No firewall rule: its network profile refuses them."""
 
-    def __init__(self, scope: Construct, id_: str, props: RoceFabricProps) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: RoceFabricProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
         super().__init__(scope, id_)
         names = props.subnetworks or tuple(f"{props.network}-sub-{n}" for n in range(len(props.cidrs)))
         profile = props.network_profile or props.zone + ROCE_PROFILE
@@ -162,13 +183,14 @@ class RoceFabric(Part):
             mtu=props.mtu,
             # This form alone: a partial link shows as a diff for ever (provider before 6.39).
             network_profile=f"projects/{props.project}/global/networkProfiles/{profile}",
+            depends_on=list(depends_on) or None,
         )
         ids = [f"{id_}-subnetwork-{n}" for n in range(len(names))]
         self.subnetworks = [
             _subnetwork(scope, subnetwork_id, name, self.network, str(cidr), props)
             for subnetwork_id, name, cidr in zip(ids, names, props.cidrs, strict=True)
         ]
-        self.attached = _attached(id_, ids)
+        self.attached = _attached(id_, ids, props.by_path)
 
     @staticmethod
     def existing(*, network: str, subnetworks: Sequence[str]) -> AttachedNetworks:

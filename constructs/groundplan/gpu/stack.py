@@ -6,6 +6,9 @@ replaced, one plan replaces pools and network in the right order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from cdktf import ITerraformDependable
 from constructs import Construct
 
 from groundplan.cluster.values import account_email
@@ -13,14 +16,11 @@ from groundplan.gpu.constructs import (
     AttachedNetworks,
     GpuNodePool,
     GpuNodePoolProps,
-    GvnicNetwork,
-    GvnicNetworkProps,
     NodeTaint,
-    RoceFabric,
-    RoceFabricProps,
 )
+from groundplan.gpu.fabric_stack import FabricNetworks, existing_fabric
 from groundplan.gpu.values import PoolValues
-from groundplan.network.firewall_constructs import IngressRule, IngressRuleProps
+from groundplan.network.sharing_stack import members_of, share
 from groundplan.site.resolve import Site
 from groundplan.site.stack import SiteStack
 
@@ -30,51 +30,24 @@ class GpuStack(SiteStack):
 
     def __init__(self, scope: Construct, site: Site) -> None:
         super().__init__(scope, site, "gpu")
-        networks = (self._gvnic(), self._rdma())
-        self.pools = [self._pool(values, networks) for values in site.pools]
+        networks, grants = self._networks()
+        self.pools = [self._pool(values, networks, grants) for values in site.pools]
 
-    def _gvnic(self) -> AttachedNetworks:
-        site, fabric = self.site, self.site.fabric
-        if fabric.gvnic_exists:
-            return GvnicNetwork.existing(network=fabric.gvnic_vpc, subnetwork=fabric.gvnic_subnetwork)
-        gvnic = GvnicNetwork(
-            self,
-            "gvnic",
-            GvnicNetworkProps(
-                project=site.project,
-                region=site.region,
-                network=fabric.gvnic_vpc,
-                subnetwork=fabric.gvnic_subnetwork,
-                firewall=fabric.gvnic_firewall,
-                cidr=fabric.gvnic_cidr,
-                mtu=fabric.gvnic_mtu,
-                description=f"{site.name}: second NIC of the GPU nodes",
-            ),
-        )
-        for rule in site.profile.network.firewall_rules:
-            if rule.network == "gvnic":
-                props = IngressRuleProps.of(rule, project=site.project, network=gvnic.network.name)
-                IngressRule(self, f"firewall-{rule.name}", props)
-        return gvnic.attached
+    def _networks(self) -> tuple[tuple[AttachedNetworks, ...], Sequence[ITerraformDependable]]:
+        """The fabric, and what lets nodes use it where it is another project's: pools wait for that."""
+        site = self.site
+        if site.network.host_stack:
+            return existing_fabric(site), []
+        fabric = FabricNetworks(self, site)
+        if not site.network.is_shared or not fabric.subnetworks:
+            return fabric.attached, []
+        made = {id_: f"${{google_compute_subnetwork.{id_}.name}}" for id_ in fabric.subnetworks}
+        users = share(self, site, made, members_of(self, site))
+        return fabric.attached, [grant for each in users for grant in each.grants.values()]
 
-    def _rdma(self) -> AttachedNetworks:
-        site, fabric = self.site, self.site.fabric
-        if fabric.rdma_exists:
-            return RoceFabric.existing(network=fabric.rdma_vpc, subnetworks=fabric.rdma_subnetworks)
-        props = RoceFabricProps(
-            project=site.project,
-            region=site.region,
-            zone=site.zone,
-            network=fabric.rdma_vpc,
-            subnetworks=fabric.rdma_subnetworks,
-            cidrs=fabric.rdma_cidrs,
-            network_profile=fabric.network_profile,
-            mtu=fabric.rdma_mtu,
-            description=f"{site.name}: GPUDirect RDMA (RoCE)",
-        )
-        return RoceFabric(self, "rdma", props).attached
-
-    def _pool(self, values: PoolValues, networks: tuple[AttachedNetworks, ...]) -> GpuNodePool:
+    def _pool(
+        self, values: PoolValues, networks: tuple[AttachedNetworks, ...], grants: Sequence[ITerraformDependable]
+    ) -> GpuNodePool:
         site, spec = self.site, values.spec
         fixed = values.fixed_nodes is not None
         props = GpuNodePoolProps(
@@ -92,7 +65,7 @@ class GpuStack(SiteStack):
             least_nodes=0 if fixed else values.min_nodes,
             most_nodes=None if fixed else values.max_nodes,
             capacity=values.capacity,
-            reservation=values.reservation_path,
+            reservation=str(values.reservation_path or ""),
             driver=spec.driver,
             local_ssds=values.local_ssds,
             disk_gib=spec.boot_disk.size_gib,
@@ -101,11 +74,12 @@ class GpuStack(SiteStack):
             auto_repair=values.auto_repair,
             auto_upgrade=values.auto_upgrade,
             compact_placement=spec.placement == "compact",
-            host_maintenance=spec.host_maintenance,
+            drain_hours=spec.drain_hours,
+            prevent_destroy=site.prevent_destroy,
             max_run_hours=spec.max_run_hours,
             secure_boot=spec.secure_boot,
             labels=spec.labels,
             resource_labels=site.labels,
             taints=tuple(NodeTaint(key=t.key, value=t.value, effect=t.effect) for t in spec.taints),
         )
-        return GpuNodePool(self, f"pool-{values.name}", props)
+        return GpuNodePool(self, f"pool-{values.name}", props, depends_on=grants)

@@ -34,8 +34,9 @@ class Nic:
 
 @dataclass(frozen=True)
 class FabricValues:
-    """The networks of the second and further NICs."""
+    """The networks of the second and further NICs, all in `project`, the primary network's: GKE wants them there."""
 
+    project: str
     gvnic_vpc: str
     gvnic_subnetwork: str
     gvnic_firewall: str
@@ -51,7 +52,11 @@ class FabricValues:
 
     @property
     def nics(self) -> tuple[Nic, ...]:
-        """All additional NICs in order."""
+        """All additional NICs in order, by short names.
+
+        GKENetworkParamSets take no others, of a Shared VPC neither: GKE looks for them in the project of the cluster's
+        network (kubernetes/cloud-provider-gcp, pkg/controller/gkenetworkparamset/gnpcontroller_validations.go).
+        """
         gvnic = Nic("gvnic-1", "eth1", self.gvnic_vpc, self.gvnic_subnetwork, "NetDevice")
         rdma = (
             Nic(f"rdma-{n}", f"eth{n + 2}", self.rdma_vpc, subnetwork, "RDMA")
@@ -72,7 +77,7 @@ class PoolValues:
     zone: str
     capacity: Capacity
     reservation: Reservation | None
-    reservation_path: str
+    reservation_path: ReservationPath | None
     fixed_nodes: int | None
     min_nodes: int
     max_nodes: int
@@ -88,13 +93,14 @@ class PoolValues:
         return self.machine.gpu.count if self.machine and self.machine.gpu else 0
 
 
-def fabric_values(spec: GpuSpec, *, site: str, zone: str) -> FabricValues:
-    """Names, ranges and the network profile. `site` is its name."""
+def fabric_values(spec: GpuSpec, *, site: str, zone: str, project: str) -> FabricValues:
+    """Names, ranges and the network profile. `site` is its name, `project` that of the primary network."""
     gvnic, rdma = spec.gvnic, spec.rdma
     gvnic_prefix = gvnic.prefix or f"{site}-gvnic"
     rdma_prefix = rdma.prefix or f"{site}-rdma"
     created = tuple(f"{rdma_prefix}-sub-{n}" for n in range(len(rdma.cidrs)))
     return FabricValues(
+        project=project,
         gvnic_vpc=gvnic.existing.network if gvnic.existing else f"{gvnic_prefix}-net",
         gvnic_subnetwork=gvnic.existing.subnetwork if gvnic.existing else f"{gvnic_prefix}-sub",
         gvnic_firewall=f"{gvnic_prefix}-internal",
@@ -146,7 +152,7 @@ def _pool_values(catalog: Catalog, defaults: PoolDefaults, index: int, spec: Gpu
         zone=spec.zone or defaults.zone,
         capacity=spec.capacity,
         reservation=reservation,
-        reservation_path=str(_path(reservation, defaults.project)) if reservation else "",
+        reservation_path=_path(reservation, defaults.project) if reservation else None,
         fixed_nodes=fixed,
         min_nodes=spec.autoscaling.min if spec.autoscaling else fixed or 0,
         max_nodes=most,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 #: Labels and the taint's key that GKE itself puts on nodes, and on GPU nodes.
 POOL_LABEL = "cloud.google.com/gke-nodepool"
@@ -15,6 +15,11 @@ RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 
 #: OAuth scope of all nodes: what the account may do is decided by its roles, so the scope is the whole platform.
 NODE_SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
+
+#: Roles on a host project of a Shared VPC: to place interfaces in a subnetwork; for GKE's service agent of a service
+#: project, to let the host project's configure the shared network (GKE, "Setting up clusters with Shared VPC").
+NETWORK_USER = "roles/compute.networkUser"
+HOST_AGENT_USER = "roles/container.hostServiceAgentUser"
 
 #: The most that a VPC takes as MTU, in bytes.
 JUMBO_MTU = 8896
@@ -44,6 +49,16 @@ def is_below(version: str | None, floor: str) -> bool:
     return version is not None and parse(version, _NEWEST) < parse(floor)
 
 
+def gke_agent(number: str) -> str:
+    """Address of GKE's service agent of a project, by its number."""
+    return f"service-{number}@container-engine-robot.iam.gserviceaccount.com"
+
+
+def apis_agent(number: str) -> str:
+    """Address of the Google APIs service agent of a project, which makes the instances of managed groups."""
+    return f"{number}@cloudservices.gserviceaccount.com"
+
+
 def region_of(zone: str) -> str:
     """``us-central1-b`` -> ``us-central1``."""
     return zone.rpartition("-")[0]
@@ -59,16 +74,32 @@ class ReservationPath:
     sub_block: str = ""
 
     def __str__(self) -> str:
-        """The full form, which GKE takes for own and shared reservations alike."""
-        path = f"projects/{self.project}/reservations/{self.name}"
+        """The full form, which GKE takes for own and shared reservations alike; a name alone is the cluster's own."""
+        path = f"projects/{self.project}/reservations/{self.name}" if self.project else self.name
         if self.block:
             path += f"/reservationBlocks/{self.block}"
         if self.sub_block:
             path += f"/reservationSubBlocks/{self.sub_block}"
         return path
 
+    @property
+    def short(self) -> str:
+        """``name/block/sub-block``, as far as it goes, for people."""
+        return "/".join(filter(None, (self.name, self.block, self.sub_block)))
+
+    @property
+    def whole(self) -> ReservationPath:
+        """The reservation that this is a part of, or is."""
+        return ReservationPath(self.project, self.name)
+
+    def holds(self, other: ReservationPath) -> bool:
+        """Whether `other` is this reservation or a part of it; blocks beside one another hold nothing of each other."""
+        mine, theirs = astuple(self), astuple(other)
+        return all(not own or own == its for own, its in zip(mine, theirs, strict=True))
+
 
 _RESERVATION = re.compile(
+    r"(?:https://[a-z]+\.googleapis\.com/(?:compute/)?[^/]+/)?"
     r"(?:projects/(?P<project>[^/]+)/)?(?:zones/[^/]+/)?(?:reservations/)?(?P<name>[^/]+)"
     r"(?:/reservationBlocks/(?P<block>[^/]+))?(?:/reservationSubBlocks/(?P<sub_block>[^/]+))?"
 )

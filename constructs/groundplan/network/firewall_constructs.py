@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Self
 
+from cdktf import ITerraformDependable
 from cdktf_cdktf_provider_google.compute_firewall import ComputeFirewall, ComputeFirewallAllow
 from constructs import Construct
 from pydantic import Field
@@ -55,9 +57,19 @@ class IngressRuleProps:
 
 
 class IngressRule(Part):
-    """A firewall rule that admits named ranges to named ports: ``google_compute_firewall.<id>``."""
+    """A firewall rule that admits named ranges to named ports: ``google_compute_firewall.<id>``.
 
-    def __init__(self, scope: Construct, id_: str, props: IngressRuleProps) -> None:
+    `depends_on` is what must be there first, such as the project's services.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: IngressRuleProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
         super().__init__(scope, id_)
         self.firewall = ComputeFirewall(
             scope,
@@ -72,4 +84,5 @@ class IngressRule(Part):
             allow=[
                 ComputeFirewallAllow(protocol=each.protocol, ports=list(each.ports) or None) for each in props.allow
             ],
+            depends_on=list(depends_on) or None,
         )

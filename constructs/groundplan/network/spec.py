@@ -15,7 +15,11 @@ class ExistingPrimary(Section):
     """A VPC that is there already (Shared VPC included): nothing of it is created, its names and ranges are used."""
 
     project: ProjectId | None = None
-    """Host project of a Shared VPC. Default: the site's own project."""
+    """Host project of a Shared VPC; the GPU nodes' networks stand in it too. Default: the site's own project."""
+    host_stack: bool = False
+    """Write a stack `<site>-host` for the owner of the host project to apply first: APIs, the GPU nodes' networks,
+    private service access and firewall rules in the host project, and the roles of the site's project on it. Off: the
+    run-book has commands for the roles, and the site's own stacks make these networks in the host project."""
     network: ResourceName
     """Name of the VPC network."""
     subnetwork: ResourceName

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from cdktf import ITerraformDependable
 from cdktf_cdktf_provider_google.project_service import ProjectService
 from constructs import Construct
 
@@ -25,13 +28,11 @@ class NetworkStack(SiteStack):
         self.primary = None if site.network.exists else self._primary()
         if self.primary:
             self._lustre_firewall(self.primary)
+        if site.network.host_stack:  # what stands in the host project is that stack's
+            return
         if site.network.access_created:
-            self._private_service_access()
-        network = self.primary.network.name if self.primary else site.network.vpc_path
-        for rule in site.profile.network.firewall_rules:
-            if rule.network == "primary":
-                props = IngressRuleProps.of(rule, project=site.network.project, network=network)
-                IngressRule(self, f"firewall-{rule.name}", props)
+            add_access(self, site, self.primary.network.id if self.primary else site.network.vpc_path, self.services)
+        add_primary_rules(self, site, self.primary.network.name if self.primary else site.network.vpc_path)
 
     def _service(self, name: str) -> ProjectService:
         return ProjectService(
@@ -78,16 +79,28 @@ class NetworkStack(SiteStack):
         )
         IngressRule(self, "lustre", props)
 
-    def _private_service_access(self) -> None:
-        site, values = self.site, self.site.network
-        props = PrivateServiceAccessProps(
-            project=values.project,
-            network=self.primary.network.id if self.primary else values.vpc_path,
-            name=values.access_name,
-            address=values.access_address,
-            prefix_length=values.access_prefix,
-            labels=site.labels,
-            # In dev the run-book removes the peering; google 6.50 has no better policy.
-            abandon=site.profile.environment == "dev",
-        )
-        PrivateServiceAccess(self, "private-service", props, depends_on=self.services)
+
+def add_access(stack: SiteStack, site: Site, network: str, services: Sequence[ITerraformDependable]) -> None:
+    """Private service access of the primary network (full name or id); it waits for `services`."""
+    values = site.network
+    props = PrivateServiceAccessProps(
+        project=values.project,
+        network=network,
+        name=values.access_name,
+        address=values.access_address,
+        prefix_length=values.access_prefix,
+        labels=site.labels,
+        # In dev the run-book removes the peering; google 6.50 has no better policy.
+        abandon=site.profile.environment == "dev",
+    )
+    PrivateServiceAccess(stack, "private-service", props, depends_on=services)
+
+
+def add_primary_rules(
+    stack: SiteStack, site: Site, network: str, services: Sequence[ITerraformDependable] = ()
+) -> None:
+    """The profile's own firewall rules on the primary network (name or full name); they wait for `services`."""
+    for rule in site.profile.network.firewall_rules:
+        if rule.network == "primary":
+            props = IngressRuleProps.of(rule, project=site.network.project, network=network)
+            IngressRule(stack, f"firewall-{rule.name}", props, depends_on=services)

@@ -13,6 +13,9 @@ class NetworkValues:
     """The primary VPC and private service access. `project` is the Shared VPC host where there is one."""
 
     project: str
+    is_shared: bool
+    """Whether it is a Shared VPC: `project` is a host project, not the site's own."""
+    host_stack: bool
     vpc: str
     subnetwork: str
     pods_range: str
@@ -46,8 +49,11 @@ def network_values(spec: NetworkSpec, *, site: str, project: str, lustre_name: s
     """Fill in the names and the existing network's coordinates. `site` is its name."""
     primary, access = spec.primary, spec.private_service_access
     existing = primary.existing
+    host = (existing.project if existing else None) or project
     return NetworkValues(
-        project=(existing.project if existing else None) or project,
+        project=host,
+        is_shared=host != project,
+        host_stack=existing is not None and existing.host_stack and host != project,
         vpc=existing.network if existing else primary.name or f"{site}-net",
         subnetwork=existing.subnetwork if existing else primary.subnetwork or f"{site}-nodes",
         pods_range=existing.pods_range if existing else "pods",

@@ -22,6 +22,7 @@ from groundplan.platform.spec import SecretsSpec
 from groundplan.platform.values import QueueValues, queue_values
 from groundplan.site.job import resolve_job
 from groundplan.site.profile import Profile
+from groundplan.site.stacks import StackEntry, entries_of
 from groundplan.storage.values import LustreValues, lustre_values
 from groundplan.workload import rayjob
 from groundplan.workload.values import JobValues
@@ -50,6 +51,12 @@ class Site:
     as_of: date | None = None
     """The day that expiry is judged by; None judges none. Never the clock: the same profile gives the same findings."""
 
+    @property
+    def prevent_destroy(self) -> bool:
+        """Whether a plan that would destroy what holds data or machines fails (``lifecycle.prevent_destroy``)."""
+        given = self.profile.prevent_destroy
+        return self.profile.environment == "prod" if given is None else given
+
     @cached_property
     def job_objects(self) -> list[dict[str, Any]]:
         """The Kubernetes objects of the job, built once, in the order of creation; none while its recipe is unknown."""
@@ -71,6 +78,11 @@ class Site:
             pools=self.pools,
         )
 
+    @cached_property
+    def stacks(self) -> tuple[StackEntry, ...]:
+        """The stacks that it has, in order of creation."""
+        return entries_of({"host"} if self.network.host_stack else ())
+
     def stack_name(self, stack: str) -> str:
         """``nemo-rl-network``: the name of the stack, its workspace and its state."""
         return f"{self.name}-{stack}"
@@ -82,7 +94,8 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
     lustre = lustre_values(
         profile.storage.lustre, catalog, site=profile.site, project=profile.project, zone=profile.zone
     )
-    fabric = fabric_values(profile.gpu, site=profile.site, zone=profile.zone)
+    network = network_values(profile.network, site=profile.site, project=profile.project, lustre_name=lustre.name)
+    fabric = fabric_values(profile.gpu, site=profile.site, zone=profile.zone, project=network.project)
     defaults = PoolDefaults(profile.project, profile.zone, profile.reservation, profile.cluster.max_pods_per_node)
     pools = pool_values(profile.gpu, catalog, defaults)
     job = resolve_job(profile, catalog, lustre, fabric, pools)
@@ -95,7 +108,7 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
         zone=profile.zone,
         region=profile.region or region_of(profile.zone),
         labels=dict(sorted((profile.labels | own).items())),
-        network=network_values(profile.network, site=profile.site, project=profile.project, lustre_name=lustre.name),
+        network=network,
         lustre=lustre,
         cluster=cluster_values(
             profile.cluster,

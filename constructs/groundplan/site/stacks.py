@@ -6,8 +6,8 @@ words about a stack reads them here: the cdktf app, the charts, the run-book, th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 
@@ -21,8 +21,8 @@ class StackEntry:
     """Stacks that are applied before it. No stack reads another's state: it finds what they made by name."""
     providers: tuple[str, ...] = ("google",)
     """Terraform providers that it uses, all of hashicorp's."""
-    changes_with: str = ""
-    """What makes it change on day 2."""
+    optional: bool = False
+    """Whether a site has it only when its profile asks for it."""
     destroy: str = ""
     """What somebody should know who destroys it (Markdown)."""
     destroy_protected: str = ""
@@ -37,32 +37,33 @@ _IN_CLUSTER = ("google", "helm", "kubernetes")
 
 #: In order of creation; destroy goes the other way.
 REGISTRY = (
-    StackEntry("network", changes_with="addresses"),
+    StackEntry(
+        "host",
+        optional=True,
+        destroy="by the owner of the host project, once nothing of the site is left in its networks",
+    ),
+    StackEntry("network", needs=("host",)),
     StackEntry(
         "storage",
         needs=("network",),
-        changes_with="data that grows; it outlives clusters",
         destroy="**the Lustre instance and all its data**; copy what is to stay",
     ),
     StackEntry(
         "cluster",
         needs=("network",),
-        changes_with="GKE upgrades",
         destroy_protected="**protected**: set `cluster.deletion_protection: false`, synthesize and apply it first",
     ),
-    StackEntry("gpu", needs=("cluster",), changes_with="capacity, zone and driver"),
+    StackEntry("gpu", needs=("cluster",)),
     StackEntry(
         "platform",
         needs=("storage", "gpu"),
         providers=_IN_CLUSTER,
-        changes_with="versions of what runs inside the cluster",
         destroy="volumes are retained, so no data goes yet",
     ),
     StackEntry(
         "workload",
         needs=("platform",),
         providers=_IN_CLUSTER,
-        changes_with="every run",
         destroy="stops the job and removes its pods, which hold the GPU networks",
     ),
 )
@@ -72,6 +73,12 @@ ENTRIES: Mapping[str, StackEntry] = MappingProxyType({entry.name: entry for entr
 
 #: The names in order of creation.
 STACKS = tuple(ENTRIES)
+
+
+def entries_of(asked: Collection[str] = ()) -> tuple[StackEntry, ...]:
+    """The entries of one site: those that every site has, and the optional ones of `asked`; none needs another."""
+    found = {entry.name: entry for entry in REGISTRY if not entry.optional or entry.name in asked}
+    return tuple(replace(entry, needs=tuple(need for need in entry.needs if need in found)) for entry in found.values())
 
 
 def kind_of(stack: str) -> str | None:

@@ -62,12 +62,11 @@ def _network_names(site: Site) -> Iterator[Name]:
     access: ProfilePath = ("network", "private_service_access", "name")
     yield Name("address range", project, plan.access_name, access, created=plan.access_created)
     for index, entry in enumerate(site.profile.network.firewall_rules):
-        host = project if entry.network == "primary" else site.project
-        yield Name("firewall rule", host, entry.name, ("network", "firewall_rules", index, "name"))
+        yield Name("firewall rule", project, entry.name, ("network", "firewall_rules", index, "name"))
 
 
 def _fabric_names(site: Site) -> Iterator[Name]:
-    fabric, project, regional = site.fabric, site.project, f"{site.project}/{site.region}"
+    fabric, project, regional = site.fabric, site.fabric.project, f"{site.fabric.project}/{site.region}"
     gvnic: ProfilePath = ("gpu", "gvnic", "existing" if fabric.gvnic_exists else "prefix")
     rdma: ProfilePath = ("gpu", "rdma", "existing" if fabric.rdma_exists else "prefix")
     yield Name("network", project, fabric.gvnic_vpc, gvnic, created=not fabric.gvnic_exists)
