@@ -195,14 +195,14 @@ def test_what_a_job_stands_in_is_made_before_it(written: Write, tmp_path: Path) 
     }
     assert sorted(path.name for path in (beside / "chart").rglob("*.yaml")) == ["Chart.yaml", "manifests.yaml"]
     assert release == {
-        "atomic": False,
+        "atomic": True,
         "chart": "${path.module}/chart",
         "depends_on": ["kubernetes_service_account_v1.pods", "kubernetes_secret_v1.hub"],
         "max_history": 5,
         "name": "rl-job",
         "namespace": "rl",
         "timeout": 600,
-        "wait": False,
+        "wait": True,
     }
     assert resources == {}
 

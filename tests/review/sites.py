@@ -57,6 +57,7 @@ EDITS = {
     "unprotected": ("deletion_protection: true", "deletion_protection: false"),
     "lustre-grow": ("capacity_gib: 36000", "capacity_gib: 54000"),
     "lustre-shrink": ("capacity_gib: 36000", "capacity_gib: 18000"),
+    "lustre-throughput": ("capacity_gib: 36000", "capacity_gib: 36000, throughput: 1000"),
     "kuberay": ("version: 1.6.2", "version: 1.7.0"),
     "job": ("grpo.max_num_steps: 10", "grpo.max_num_steps: 300"),
 }

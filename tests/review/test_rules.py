@@ -37,6 +37,11 @@ CLUSTER = {
 BUCKET = {"name": "b", "versioning": [{"enabled": True}]}
 LUSTRE = {"instance_id": "l", "capacity_gib": "36000", "per_unit_storage_throughput": "500"}
 KUBERAY = {"name": "kuberay-operator", "chart": "kuberay-operator", "repository": "https://x", "version": "1.5.2"}
+QUEUE = {
+    "name": "queue",
+    "chart": "./chart",
+    "values": ["manifests: {q: {apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: rl-gpus}}}\n"],
+}
 RUNS = "{{apiVersion: v1, kind: {kind}, metadata: {{name: {name}}}, spec: {{containers: [{{image: '{image}'}}]}}}}"
 ROCE = {"name": "rdma", "mtu": 8896, "network_profile": "projects/p/global/networkProfiles/us-central1-b-vpc-roce"}
 
@@ -328,6 +333,11 @@ TABLE: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
         [update("helm_release.j", job("a-11111111", 1), job("a-22222222", 2))],
         [update("helm_release.j", job("a-11111111", 1), {**job("a-11111111", 1), "timeout": 4})],
     ),
+    "queue-removed": (
+        "warning",
+        [update("helm_release.q", QUEUE, {**QUEUE, "values": ["manifests: {}\n"]})],
+        [update("helm_release.q", QUEUE, {**QUEUE, "timeout": 3})],
+    ),
     "control-plane-access": (
         "warning",
         [
@@ -490,3 +500,15 @@ def test_a_release_that_is_written_differently_restarts_no_job() -> None:
     result = judged(update("helm_release.j", before, after))
     assert result.verdict == "safe"
     assert "the same content, written differently" in text.render(result)
+
+
+def test_kueue_that_is_switched_off_under_a_job() -> None:
+    """K6: both releases go, and each says what it waits for; the workload stack's own end is no such thing."""
+    kueue = {"name": "kueue", "chart": "kueue", "repository": "oci://x", "version": "0.19.2"}
+    result = judged(destroy("helm_release.queue", **QUEUE), destroy("helm_release.kueue", **kueue))
+    said = {each.message for each in result.counting if each.rule == "queue-removed"}
+    assert said == {"ClusterQueue rl-gpus goes", "Kueue goes"}
+    (hint,) = {each.hint for each in result.counting if each.rule == "queue-removed"}
+    assert hint.startswith("destroy the workload stack first")
+    assert "queue-removed" not in slugs(judged(destroy("helm_release.job", **job("a-11111111", 1))))
+    assert "queue-removed" not in slugs(judged(update("helm_release.kueue", kueue, {**kueue, "version": "0.20.0"})))
