@@ -13,6 +13,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+import yaml
+
 from groundplan.emit.app import write_site
 from groundplan.site.check import check_profile
 from groundplan.site.profile import parse_profile
@@ -65,6 +67,14 @@ class Synthesized:
         """The one resource of a type."""
         (resource,) = self.resources(kind).values()
         return resource
+
+    def manifests(self, stack: str, release: str) -> dict[str, dict[str, Any]]:
+        """The Kubernetes objects that a release brings, by the keys of its values; they stand in a file."""
+        (read,) = self.stacks[stack]["resource"]["helm_release"][release]["values"]
+        assert read == f'${{file("${{path.module}}/manifests/{release}.yaml")}}'
+        file = self.folder / "stacks" / self.site.stack_name(stack) / "manifests" / f"{release}.yaml"
+        found: dict[str, dict[str, Any]] = yaml.safe_load(file.read_text("utf-8"))["manifests"]
+        return found
 
     def text(self) -> str:
         """Every generated file, one after the other."""

@@ -128,7 +128,7 @@ RAY_JOB = {
 SCRIPTS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "train-1"}, "data": {}}
 
 
-def test_what_a_job_stands_in_is_made_before_it(written: Write) -> None:
+def test_what_a_job_stands_in_is_made_before_it(written: Write, tmp_path: Path) -> None:
     def build(stack: Any) -> None:
         from groundplan.platform.access_constructs import (
             Namespace,
@@ -188,13 +188,12 @@ def test_what_a_job_stands_in_is_made_before_it(written: Write) -> None:
         }
     }
     release = resources.pop("helm_release")["job"]
-    (values,) = release.pop("values")
-    assert yaml.safe_load(values) == {
-        "manifests": {
-            "configmap-train-1": SCRIPTS,
-            "rayjob-train-1": {**RAY_JOB, "spec": {"entrypoint": "echo $${HOME}"}},
-        }
+    assert release.pop("values") == ['${file("${path.module}/manifests/job.yaml")}']
+    beside = tmp_path / "stacks" / "own"
+    assert yaml.safe_load((beside / "manifests" / "job.yaml").read_text("utf-8")) == {
+        "manifests": {"configmap-train-1": SCRIPTS, "rayjob-train-1": RAY_JOB}
     }
+    assert sorted(path.name for path in (beside / "chart").rglob("*.yaml")) == ["Chart.yaml", "manifests.yaml"]
     assert release == {
         "atomic": False,
         "chart": "${path.module}/chart",

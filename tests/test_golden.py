@@ -36,3 +36,12 @@ def test_synth_writes_what_was_reviewed(
         text = (written / file).read_text("utf-8")
         file_regression.check(text, encoding="utf-8", newline="\n", fullpath=GOLDEN / name / file)  # shows a diff
         assert (written / file).read_bytes() == (GOLDEN / name / file).read_bytes()  # line ends and all
+
+
+@pytest.mark.parametrize("name", sorted(PROFILES))
+def test_no_text_of_a_stack_is_a_whole_file(name: str) -> None:
+    """In JSON each text is one line; what is longer stands in a file beside it, whose lines a pull request shows."""
+    for file in (GOLDEN / name).rglob("cdk.tf.json"):
+        longest = max(len(line) for line in file.read_text("utf-8").splitlines())
+        assert longest <= 4000, file
+    assert list((GOLDEN / name).glob("stacks/*-workload/manifests/job.yaml"))

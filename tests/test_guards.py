@@ -9,15 +9,13 @@ from pathlib import Path
 import pytest
 
 from findings import UserError
-from findings.redaction import MASK, PATTERNS, Pattern, find_secrets, mask_secrets
+from findings.redaction import MASK, PATTERNS, Pattern, find_secrets, is_secret_name, is_secret_path, mask_secrets
 from groundplan.cluster.allocatable import EVICTION_MIB, reserved_cpu_millis, reserved_memory_mib
 from groundplan.emit import app
-from groundplan.emit.modules import load
 from groundplan.kernel.addresses import pod_block
 from groundplan.nemo_rl.config import Config
 from groundplan.nemo_rl.memory import Fit, estimate
 from groundplan.nemo_rl.shape import Shape
-from groundplan.on_plans import capacity
 
 
 def written(folder: Path, text: str) -> Path:
@@ -40,19 +38,15 @@ def test_terraform_references_are_no_tokens(tmp_path: Path) -> None:
     assert app._inspect("lab-gpu", written(tmp_path, text), tmp_path).resources == {"t": 2}
 
 
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        ("${HOME}/bin/%{EDITOR}", "$${HOME}/bin/%%{EDITOR}"),
-        ("echo ${A} ${B}", "echo $${A} $${B}"),
-        ("$HOME 100% {x}", "$HOME 100% {x}"),
-    ],
-)
-def test_terraforms_markers_are_escaped(given: str, kept: str) -> None:
-    load()
-    from groundplan.platform.chart_constructs import literal
-
-    assert literal(given) == kept
+@pytest.mark.parametrize(("length", "refused"), [(4000, False), (4001, True)])
+def test_a_text_that_no_reviewer_sees_change_is_refused(tmp_path: Path, length: int, refused: bool) -> None:
+    text = json.dumps({"resource": {"helm_release": {"job": {"values": ["short", "x" * length]}}}})
+    out = written(tmp_path, text)
+    if not refused:
+        assert app._inspect("lab-gpu", out, tmp_path).resources == {"helm_release": 1}
+        return
+    with pytest.raises(UserError, match=r"resource\.helm_release\.job\.values\.1 is a text of 4001 characters"):
+        app._inspect("lab-gpu", out, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +62,7 @@ def test_secrets_are_masked(secret: str) -> None:
 )
 def test_pod_addresses_of_a_node(pods: int, addresses: int) -> None:
     """The table of cloud.google.com/kubernetes-engine/docs/how-to/flexible-pod-cidr: 8 pods a /28, 110 a /24."""
-    assert pod_block(pods) == capacity.pod_block(pods) == addresses
+    assert pod_block(pods) == addresses
 
 
 @pytest.mark.parametrize(
@@ -160,3 +154,18 @@ def test_a_pattern_catches_its_example_and_not_its_near_miss(pattern: Pattern) -
     assert mask_secrets(f"key = {pattern.example[:200]}").startswith(f"key = {MASK}")
     assert find_secrets(f"key = {pattern.near_miss}") == []
     assert mask_secrets(f"key = {pattern.near_miss}") == f"key = {pattern.near_miss}"
+
+
+@pytest.mark.parametrize(
+    "word", ["MON", "TUR", "DON", "HOC", "JOC", "WHIS", "HOT", "PUB", "PUBLIC_", "SORT_", "FOREIGN_", "PRIMARY_"]
+)
+def test_words_that_end_like_a_key_are_none(word: str) -> None:
+    assert not is_secret_name(f"{word}KEY")
+    assert is_secret_name("MYKEY")
+
+
+def test_places_that_are_never_shown() -> None:
+    assert is_secret_path(("secrets", "hugging_face", "revision"))
+    assert is_secret_path(("workload", "environment", "HF_TOKEN"))
+    assert not is_secret_path(("workload", "secrets", 0))
+    assert not is_secret_path(())

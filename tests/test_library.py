@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from groundplan.emit.modules import load
 from groundplan.emit.rehearsal import rehearse
-from groundplan.platform.chart_files import write_chart
 from rehearsal.conftest import said
 from sites import ROOT, run
 from staged_terraform import Options
@@ -179,8 +179,55 @@ def test_a_job_in_a_cluster_that_is_there_already(tmp_path: Path) -> None:
     assert (tmp_path / "stacks/job/chart/Chart.yaml").is_file()
 
 
-def test_a_chart_for_a_stack_of_ones_own(site_and_bucket: Path, tmp_path: Path) -> None:
-    """`write_chart` writes what stands beside the stacks of a site."""
-    write_chart(tmp_path / "chart")
+def test_what_stands_beside_a_stack_of_ones_own_is_what_a_site_has(site_and_bucket: Path, tmp_path: Path) -> None:
+    example("job.py", tmp_path, first=LOADED)
     (chart,) = site_and_bucket.glob("stacks/*-platform/chart")
-    assert files(tmp_path / "chart") == files(chart)
+    assert files(tmp_path / "stacks/job/chart") == files(chart)
+    manifests = yaml.safe_load((tmp_path / "stacks/job/manifests/job.yaml").read_text("utf-8"))["manifests"]
+    assert manifests["rayjob-hello-1"]["spec"]["entrypoint"].startswith("python -c 'import ray;")
+
+
+RELEASES = """
+import sys
+from cdktf import App, TerraformStack
+from cdktf_cdktf_provider_helm.provider import HelmProvider
+from constructs import Construct
+from groundplan.platform.chart_constructs import Operator, OperatorProps
+
+app = App(outdir=sys.argv[1])
+for name in ("one", "two"):
+    stack = TerraformStack(app, name)
+    HelmProvider(stack, "helm")
+    for team in ("red", "blue"):
+        values = {"replicas": 2, "team": team, "stack": name, "shell": "${HOME} %{if}"}
+        Operator(Construct(stack, team), "op", OperatorProps(name=team, namespace=team, chart="c", version="1.0.0",
+                 repository="https://charts.example", values=values))
+app.synth()
+"""
+
+
+def python(program: str, out: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", program, out], capture_output=True, text=True, check=False)
+
+
+def test_each_release_has_values_of_its_own_wherever_it_stands(tmp_path: Path) -> None:
+    """The same id in two scopes of two stacks, and Terraform's markers kept as they are: no file is another's."""
+    ran = python(LOADED + RELEASES, tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    found = []
+    for stack in ("one", "two"):
+        folder = tmp_path / "stacks" / stack
+        written = json.loads((folder / "cdk.tf.json").read_text("utf-8"))["resource"]["helm_release"]
+        for address, release in written.items():
+            assert release["values"] == [f'${{file("${{path.module}}/manifests/{address}.yaml")}}']
+            values = yaml.safe_load((folder / "manifests" / f"{address}.yaml").read_text("utf-8"))
+            assert (values["stack"], values["team"], values["shell"]) == (stack, release["name"], "${HOME} %{if}")
+            found.append((stack, values["team"]))
+    assert sorted(found) == [("one", "blue"), ("one", "red"), ("two", "blue"), ("two", "red")]
+
+
+def test_a_reference_within_values_is_refused(tmp_path: Path) -> None:
+    program = RELEASES.replace('"team": team', '"team": Fn.upper(team)').replace("import App,", "import App, Fn,")
+    ran = python(LOADED + program, tmp_path)
+    assert ran.returncode == 1
+    assert "a value is a reference that only Terraform resolves" in ran.stderr

@@ -43,7 +43,7 @@ cluster:
     exclusions: [{name: long run, start: "2027-01-01T00:00:00Z", end: "2027-03-01T00:00:00Z"}]
 gpu:
   pools:
-    - {name: reserved, nodes: 2, host_maintenance: PERIODIC, labels: {tier: gold}, taints: [{key: team, value: rl}]}
+    - {name: reserved, nodes: 2, drain_hours: 24, labels: {tier: gold}, taints: [{key: team, value: rl}]}
     - {name: spot, machine_type: a4-highgpu-8g, capacity: spot, autoscaling: {min: 0, max: 2}}
     - {name: flex, capacity: flex_start, autoscaling: {max: 2}, max_run_hours: 24}
     - {name: queued, capacity: queued, autoscaling: {max: 2}}
@@ -121,7 +121,7 @@ def test_no_kubernetes_manifest_no_token_no_path_no_secret(site: Synthesized) ->
 
 
 def test_providers_are_pinned_with_full_source(site: Synthesized) -> None:
-    pins = {"google": "6.50.0", "kubernetes": "2.38.0", "helm": "3.1.1"}
+    pins = {"google": "7.45.0", "kubernetes": "2.38.0", "helm": "3.1.1"}
     for kind, stack in site.stacks.items():
         required = stack["terraform"]["required_providers"]
         wanted = {"google"} | ({"kubernetes", "helm"} if kind in ("platform", "workload") else set())
@@ -136,7 +136,7 @@ def test_in_cluster_providers_come_from_data_sources(site: Synthesized) -> None:
         assert "google_container_cluster" not in stack["resource"]
         for provider in (stack["provider"]["kubernetes"][0], stack["provider"]["helm"][0]["kubernetes"]):
             assert provider["host"].startswith("https://${data.google_container_cluster.cluster.")
-            assert provider["token"] == "${data.google_client_config.caller.access_token}"
+            assert provider["token"] == "${ephemeral.google_client_config.caller.access_token}"
     for kind in ("network", "storage", "cluster", "gpu"):
         assert set(site.stacks[kind]["provider"]) == {"google"}
 
@@ -211,7 +211,7 @@ def test_capacity_modes() -> None:
         "projects/owner-project/reservations/res/reservationBlocks/blk/reservationSubBlocks/sub"
     ]
     assert reserved["node_count"] == 2
-    assert reserved["node_config"]["host_maintenance_policy"] == {"maintenance_interval": "PERIODIC"}
+    assert reserved["node_drain_config"] == [{"pdb_timeout_duration": "86400s"}]
     assert reserved["upgrade_settings"] == {"strategy": "SURGE", "max_surge": 0, "max_unavailable": 1}
     assert spot["node_config"]["spot"] is True
     assert spot["autoscaling"] == {"total_min_node_count": 0, "total_max_node_count": 2, "location_policy": "ANY"}
@@ -230,7 +230,7 @@ def test_private_by_default() -> None:
         "dns_endpoint_config": {"allow_external_traffic": True},
         "ip_endpoints_config": {"enabled": False},
     }
-    assert cluster["master_authorized_networks_config"] == {"gcp_public_cidrs_access_enabled": False}
+    assert "master_authorized_networks_config" not in cluster, "the provider would show it as a difference for ever"
     assert cluster["master_auth"] == {"client_certificate_config": {"issue_client_certificate": False}}
     assert cluster["deletion_protection"] is False
     assert "0.0.0.0/0" not in small.text()
@@ -270,8 +270,17 @@ def test_production_options() -> None:
     assert cluster["private_cluster_config"]["enable_private_endpoint"] is False
     authorized = cluster["master_authorized_networks_config"]
     assert authorized["cidr_blocks"] == [{"cidr_block": "203.0.113.0/24", "display_name": "office"}]
-    (exclusion,) = cluster["maintenance_policy"]["maintenance_exclusion"]
+    held, exclusion = cluster["maintenance_policy"]["maintenance_exclusion"]
+    assert held == {
+        "exclusion_name": "no-minor-or-node-upgrades",
+        "start_time": "2026-01-03T02:00:00Z",
+        "exclusion_options": {
+            "scope": "NO_MINOR_OR_NODE_UPGRADES",
+            "end_time_behavior": "UNTIL_END_OF_SUPPORT",
+        },
+    }
     assert exclusion["exclusion_options"] == {"scope": "NO_MINOR_OR_NODE_UPGRADES"}
+    assert exclusion["end_time"] == "2027-03-01T00:00:00Z"
     assert cluster["resource_labels"] == {
         "environment": "prod",
         "managed-by": "groundplan",
@@ -282,6 +291,48 @@ def test_production_options() -> None:
     bucket = full.only("google_storage_bucket")
     assert (bucket["public_access_prevention"], bucket["uniform_bucket_level_access"]) == ("enforced", True)
     assert full.only("google_lustre_instance")["timeouts"]["create"] == "120m"
+
+
+GUARDED = ("google_container_cluster", "google_lustre_instance", "google_storage_bucket")
+
+
+def test_prod_guards_what_holds_data_or_machines_at_plan() -> None:
+    """`deletion_protection` stops an apply half-way; `prevent_destroy` fails the plan before anything is touched."""
+    full, small = synthesized(FULL), synthesized(SMALL)
+    opted_out = synthesized(FULL.replace("environment: prod", "environment: prod\nprevent_destroy: false"))
+    for kind in GUARDED:
+        assert full.only(kind)["lifecycle"]["prevent_destroy"] is True
+        assert "prevent_destroy" not in opted_out.only(kind).get("lifecycle", {})
+    pools = full.resources("google_container_node_pool")
+    guarded = {name: pool["lifecycle"].get("prevent_destroy") for name, pool in pools.items()}
+    assert guarded == {name: None if name == "cpu-pool" else True for name in pools}
+    assert "prevent_destroy" not in small.text()
+
+
+def test_the_cpu_pool_is_replaced_with_its_cluster() -> None:
+    pool = synthesized(SMALL).resources("google_container_node_pool")["cpu-pool"]
+    assert pool["lifecycle"]["replace_triggered_by"] == ["google_container_cluster.cluster.id"]
+
+
+def test_upgrades_are_held_unless_the_profile_lets_them_come() -> None:
+    policy = synthesized(SMALL + "cluster: {maintenance: {hold_upgrades: false}}\n").only("google_container_cluster")
+    assert "maintenance_exclusion" not in policy["maintenance_policy"]
+    own = "exclusions: [{name: mine, start: 2026-12-01T00:00:00Z, scope: NO_MINOR_UPGRADES}]"
+    cluster = synthesized(SMALL + f"cluster: {{maintenance: {{{own}}}}}\n").only("google_container_cluster")
+    _, mine = cluster["maintenance_policy"]["maintenance_exclusion"]
+    assert mine == {
+        "exclusion_name": "mine",
+        "start_time": "2026-12-01T00:00:00Z",
+        "exclusion_options": {"scope": "NO_MINOR_UPGRADES", "end_time_behavior": "UNTIL_END_OF_SUPPORT"},
+    }
+
+
+def test_a_queued_pool_is_a_flex_start_pool() -> None:
+    pool = "{capacity: queued, autoscaling: {min: 0, max: 2}, reservation: null}"
+    queued = synthesized(SMALL.replace("reservation: my-reservation\n", "") + f"gpu: {{pools: [{pool}]}}\n")
+    node_pool = queued.resources("google_container_node_pool")["pool-a4-highgpu-8g"]
+    assert node_pool["queued_provisioning"] == {"enabled": True}
+    assert node_pool["node_config"]["flex_start"] is True
 
 
 def test_secrets_reach_the_cluster_without_a_trace() -> None:

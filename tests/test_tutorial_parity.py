@@ -130,8 +130,7 @@ def test_gpu_pool(tutorial: Synthesized) -> None:
 
 def test_network_objects(tutorial: Synthesized) -> None:
     """Step 11c and section 6."""
-    release = tutorial.stacks["platform"]["resource"]["helm_release"]["networks"]
-    objects = yaml.safe_load(release["values"][0])["manifests"].values()
+    objects = tutorial.manifests("platform", "networks").values()
     parameters = {o["metadata"]["name"]: o["spec"] for o in objects if o["kind"] == "GKENetworkParamSet"}
     networks = {o["metadata"]["name"]: o["spec"] for o in objects if o["kind"] == "Network"}
     names = ["gvnic-1", *(f"rdma-{n}" for n in range(8))]
@@ -191,8 +190,7 @@ def test_lustre(tutorial: Synthesized) -> None:
 
 def test_gib_installer(tutorial: Synthesized) -> None:
     """Step 11b and section 7, pinned, and the same file for both accelerators."""
-    release = tutorial.stacks["platform"]["resource"]["helm_release"]["gib"]
-    (daemon_set,) = yaml.safe_load(release["values"][0].replace("$${", "${"))["manifests"].values()
+    (daemon_set,) = tutorial.manifests("platform", "gib").values()
     assert daemon_set["kind"] == "DaemonSet"
     assert daemon_set["metadata"]["name"] == "nccl-rdma-installer"
     assert daemon_set["metadata"]["namespace"] == "kube-system"

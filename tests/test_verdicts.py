@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from groundplan.on_plans.assess import Assessment, Provenance, assess, compare_outputs
-from groundplan.site.check import all_findings
-from groundplan.site.profile import parse_profile
-from groundplan.site.resolve import resolve
-from review.plans import create, judged
+from verdicts import check, diff, review
 
-SMALL = {"project": "my-project", "zone": "us-central1-b", "reservation": "my-reservation"}
 DIGEST = "@sha256:" + "a" * 64
 
 #: Range -> whether it admits the internet, or a good part of it.
@@ -72,34 +66,6 @@ IMAGES = {
     f"registry.example:5000/x:latest{DIGEST}": False,
     f"registry.example/x:v0.6.0{DIGEST}": False,
 }
-
-
-def check(**sections: Any) -> dict[str, str]:
-    """Rule -> severity, of a profile."""
-    profile, document = parse_profile(yaml.safe_dump(SMALL | sections))
-    return {each.rule: str(each.severity) for each in all_findings(resolve(profile), document)}
-
-
-def slugs(result: Assessment) -> dict[str, str]:
-    return {each.rule: str(each.severity) for each in result.counting}
-
-
-def review(*resources: tuple[str, dict[str, Any]]) -> dict[str, str]:
-    """Rule -> severity, of a plan that creates the resources."""
-    return slugs(judged(*(create(address, **values) for address, values in resources)))
-
-
-def diff(folder: Path, *resources: tuple[str, dict[str, Any]]) -> dict[str, str]:
-    """Rule -> severity, of two synth outputs: an empty one and one with the resources."""
-    section: dict[str, dict[str, Any]] = {}
-    for address, values in resources:
-        kind, _, name = address.partition(".")
-        section.setdefault(kind, {})[name] = values
-    for side, content in (("old", {}), ("new", section)):
-        place = folder / side / "stacks" / "site-network"
-        place.mkdir(parents=True)
-        (place / "cdk.tf.json").write_text(json.dumps({"resource": content}), "utf-8")
-    return slugs(assess(compare_outputs(folder / "old", folder / "new"), provenance=Provenance("0")))
 
 
 def firewall(cidr: str) -> tuple[str, dict[str, Any]]:
@@ -198,50 +164,3 @@ def test_images_of_other_containers(image: str, tmp_path: Path) -> None:
         assert review(chart(image)).get("image-floating") == severity
     else:  # the chart's own default
         assert "image-floating" not in review(chart(image))
-
-
-def pool(**config: Any) -> tuple[str, dict[str, Any]]:
-    node = {"machine_type": "a4-highgpu-8g", **config}
-    return "google_container_node_pool.p", {"name": "p", "node_config": [node]}
-
-
-#: Rule -> section of the profile, resource, and whether it is refused.
-PAIRS: dict[str, tuple[str, dict[str, Any], tuple[str, dict[str, Any]], bool]] = {
-    "no local SSDs": (
-        "local-ssds",
-        {"gpu": {"pools": [{"machine_type": "a4-highgpu-8g", "nodes": 1, "local_ssds": 0}]}},
-        pool(ephemeral_storage_local_ssd_config=[{"local_ssd_count": 0}]),
-        False,
-    ),
-    "some local SSDs": (
-        "local-ssds",
-        {"gpu": {"pools": [{"machine_type": "a4-highgpu-8g", "nodes": 1, "local_ssds": 16}]}},
-        pool(ephemeral_storage_local_ssd_config=[{"local_ssd_count": 16}]),
-        True,
-    ),
-    "a persistent disk": (
-        "gpu-disk-type",
-        {"gpu": {"pools": [{"machine_type": "a4-highgpu-8g", "nodes": 1, "boot_disk": {"type": "pd-ssd"}}]}},
-        pool(disk_type="pd-ssd"),
-        True,
-    ),
-    "less than the least of a tier": (
-        "lustre-capacity-least",
-        {"storage": {"lustre": {"capacity_gib": 9000, "throughput": 500}}},
-        ("google_lustre_instance.l", {"capacity_gib": "9000", "per_unit_storage_throughput": "500"}),
-        True,
-    ),
-    "a small MTU": (
-        "roce-mtu",
-        {"gpu": {"rdma": {"mtu": 1460}}},
-        ("google_compute_network.r", {"name": "r", "mtu": 1460, "network_profile": "us-central1-b-vpc-roce"}),
-        True,
-    ),
-}
-
-
-@pytest.mark.parametrize("case", PAIRS)
-def test_rules_of_one_slug(case: str, tmp_path: Path) -> None:
-    slug, sections, resource, refused = PAIRS[case]
-    for said in (check(**sections), diff(tmp_path, resource), review(resource)):
-        assert (slug in said) is refused

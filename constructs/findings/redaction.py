@@ -97,6 +97,15 @@ _SECRET_NAME = re.compile(
 )
 _NO_SECRET_NAME = re.compile(r"(?i)(?:public_?|pub|mon|tur|don|hoc|joc|whis|hot|primary_|sort_|foreign_)key$")
 
+#: Words before "token" that make it a credential, as none does; `pad_token` or `stop_token` is a piece of text.
+_CREDENTIAL = re.compile(
+    r"(?i)(?:^|[_.-])(?:hf|hub|hugging_?face|wandb|api|auth|access|bearer|refresh|session|github|ngc)[_-]?token$"
+    r"|(?:^|\.)token$"
+)
+
+#: What a credential of unknown make looks like.
+_OPAQUE = re.compile(r"[A-Za-z0-9_\-./+=]{16,}\Z")
+
 #: Letters from a name's end that are looked at, so that a name of a megabyte costs nothing.
 _LONGEST_END = 80
 
@@ -136,6 +145,19 @@ def is_secret_name(name: str) -> bool:
     """Whether an environment variable or key of this name would hold a secret (``HF_TOKEN``, ``WANDB_API_KEY``)."""
     end = name[-_LONGEST_END:]
     return bool(_SECRET_NAME.search(end)) and not _NO_SECRET_NAME.search(end)
+
+
+def is_secret_literal(name: str, value: str) -> bool:
+    """Whether a literal given to `name` is a secret, whatever it looks like; a reference (``${...}``) is none.
+
+    What every other name that ends in "token" is given must look like a credential: `stop_token` is a piece of text.
+    """
+    end = name[-_LONGEST_END:]
+    if not value or value.startswith("${") or not is_secret_name(end):
+        return False
+    if end.lower().endswith("token") and not _CREDENTIAL.search(end):
+        return bool(_OPAQUE.match(value))
+    return True
 
 
 def names_secret(line: str) -> bool:

@@ -8,8 +8,8 @@ link).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from plan_review import values
@@ -33,10 +33,14 @@ _WHOLE = re.compile(r"\$\{([a-z][a-z0-9]*_[a-z0-9_]+)\.([\w-]+)\.(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a type: paths that force replacement, and what an argument is when it is not set."""
+    """What is known of a type: paths that force replacement, and what an argument is when it is not set.
+
+    `conditions` are paths whose change replaces only from some old value to some new one.
+    """
 
     force_new: frozenset[str]
     defaults: dict[str, Any]
+    conditions: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
 
 
 #: Type -> what is known of it.
@@ -113,7 +117,10 @@ def _change(
     if new is None:
         return Change(stack, address, kind, name, Action.DESTROY, old, {}, refers=refers)
     new = _without_ignored(old, new)
-    paths = tuple(path for path in _changed(old, new) if forces(known(kind), path, new))
+    facts = known(kind)
+    paths = tuple(
+        path for path in _changed(old, new) if forces(facts, path, new) or _conditional(facts, path, old, new)
+    )
     if paths:
         action, reason = Action.REPLACE, "replace_because_cannot_update"
     else:
@@ -178,6 +185,13 @@ def forces(known: Known, path: Path, new: Any = None) -> bool:
             if isinstance(found, dict) and not any(isinstance(each, dict | list) for each in found.values()):
                 return True
     return False
+
+
+def _conditional(known: Known, path: Path, old: Any, new: Any) -> bool:
+    """Whether this change replaces although others of the same argument would not."""
+    name = ".".join(str(step) for step in path if not isinstance(step, int))
+    replaces = known.conditions.get(name)
+    return replaces is not None and replaces(values.get(old, name), values.get(new, name))
 
 
 def _references(value: Any) -> Iterator[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,12 @@ from plan_review.model import Change, Plan
 from plan_review.reading import UnusableInput, versioned_charts
 
 _FILE = "cdk.tf.json"
+
+#: A text that Terraform reads from a file beside the configuration.
+_FILE_READ = re.compile(r'\$\{file\("\$\{path\.module\}/([^"$%\\]+)"\)\}')
+
+#: Folders beside it whose files belong to it.
+_BESIDE = ("chart", "manifests")
 
 
 def compare_folders(
@@ -55,7 +62,7 @@ def _compare(stack: str, old: Path | None, new: Path | None, shown: str, known: 
     if new is None:
         changes = [_removed(each) for each in changes]
     here = new or old
-    data = (here / _FILE).read_bytes() if here else b""
+    data = b"".join(_files(here).values()) if here else b""
     required = after.get("terraform", before.get("terraform", {}))
     providers = required.get("required_providers", {}) if isinstance(required, dict) else {}
     return Plan(
@@ -94,7 +101,27 @@ def _read(folder: Path | None) -> dict[str, Any]:
         raise UnusableInput(f"{file} is not JSON; synthesize it again") from None
     if not isinstance(document, dict) or not isinstance(document.get("resource", {}), dict):
         raise UnusableInput(f"{file} is no configuration of a stack")
-    return document
+    return {**document, "resource": _inlined(document.get("resource", {}), folder)}
+
+
+def _inlined(value: Any, folder: Path) -> Any:
+    """`value` with the text of each file that Terraform reads in its place, Terraform's markers in it escaped."""
+    if isinstance(value, dict):
+        return {key: _inlined(each, folder) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_inlined(each, folder) for each in value]
+    read = _FILE_READ.fullmatch(value) if isinstance(value, str) else None
+    if not read:
+        return value
+    file = (folder / read[1]).resolve()
+    if not file.is_relative_to(folder.resolve()):
+        return value  # never out of the stack's folder, whoever wrote it
+    try:
+        return file.read_text("utf-8").replace("${", "$${").replace("%{", "%%{")
+    except OSError as error:
+        raise UnusableInput(f"{folder / read[1]}: {error.strerror}; {_FILE} reads it") from None
+    except UnicodeDecodeError:
+        raise UnusableInput(f"{folder / read[1]} is not UTF-8; {_FILE} reads it") from None
 
 
 def _section(document: dict[str, Any]) -> dict[str, Any]:
@@ -110,5 +137,5 @@ def _same_bytes(old: Path | None, new: Path | None) -> bool:
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    generated = [folder / _FILE, *(path for path in (folder / "chart").rglob("*") if path.is_file())]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in generated}
+    beside = sorted(path for name in _BESIDE for path in (folder / name).rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in (folder / _FILE, *beside)}

@@ -32,6 +32,11 @@ def parse(text: str) -> Any:
         return None
 
 
+def is_object(value: dict[str, Any]) -> bool:
+    """Whether a mapping is a Kubernetes object rather than settings of a chart."""
+    return isinstance(value.get("kind"), str) and isinstance(value.get("apiVersion"), str)
+
+
 def objects(release: dict[str, Any]) -> list[dict[str, Any]]:
     """The Kubernetes objects in a release's values: everything with a kind."""
     found: list[dict[str, Any]] = []
@@ -42,7 +47,7 @@ def objects(release: dict[str, Any]) -> list[dict[str, Any]]:
         while pending:
             value = pending.pop()
             if isinstance(value, dict):
-                if isinstance(value.get("kind"), str) and isinstance(value.get("apiVersion"), str):
+                if is_object(value):
                     found.append(value)
                 else:
                     pending += reversed(value.values())

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from findings import Severity
-from findings.redaction import find_secrets, is_secret_name, looks_secret
+from findings.redaction import find_secrets, is_secret_literal, is_secret_name, looks_secret
 from plan_review import helm_values, values
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.model import QUIET, Action, Change, Plan
@@ -23,6 +23,11 @@ _KEPT = {
     "aws_iam_access_key": ("user",),
     "aws_secretsmanager_secret_version": ("secret_string",),
 }
+
+#: Ends of the names whose arguments are judged by name. Those of other secret names (`secret`, `credentials`,
+#: `access_key`) mostly hold the name of a Secret or of a key in it, in Terraform and Kubernetes; in a profile's
+#: overrides they hold values.
+_HOLDS_VALUE = ("token", "password", "passwd", "api_key", "apikey")
 
 #: Shorter texts hold none of the secrets that are recognised by their look.
 _SHORTEST = 16
@@ -74,7 +79,7 @@ def _shown(change: Change) -> Iterator[tuple[str, str]]:
             continue
         name = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
         kind = ""
-        if len(value) >= _SHORTEST and looks_secret(value):
+        if len(value) >= _SHORTEST and looks_secret(value, values.dotted(path)):
             kind = f"a {find_secrets(value)[0][2]}" if find_secrets(value) else "a secret"
         elif _named(change, path, name, value):
             kind = "a value for a secret"
@@ -94,8 +99,8 @@ def _named(change: Change, path: values.Path, name: str, value: str) -> bool:
         return False
     if name == "value":
         pair = values.at(change.after, path[:-1])
-        return isinstance(pair, dict) and is_secret_name(str(pair.get("name", "")))
-    return is_secret_name(name) and name.lower().endswith(("token", "password", "passwd", "api_key", "apikey"))
+        return isinstance(pair, dict) and is_secret_literal(str(pair.get("name", "")), value)
+    return name.lower().endswith(_HOLDS_VALUE) and is_secret_literal(name, value)
 
 
 def _in_chart(text: str) -> Iterator[str]:
@@ -105,9 +110,9 @@ def _in_chart(text: str) -> Iterator[str]:
         pair = values.at(helm_values.parse(text), path[:-1])
         name = str(path[-1]) if path else ""
         if name == "value" and isinstance(pair, dict) and isinstance(value, str) and value:
-            if is_secret_name(str(pair.get("name", ""))) and not looks_secret(value):
+            if is_secret_literal(str(pair.get("name", "")), value) and not looks_secret(value):
                 yield values.dotted(path)
-        elif isinstance(value, str) and value and re.fullmatch(r"(?i).*(password|passwd)", name):
+        elif isinstance(value, str) and name.lower().endswith(_HOLDS_VALUE) and is_secret_literal(name, value):
             yield values.dotted(path)
 
 

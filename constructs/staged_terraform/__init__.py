@@ -24,6 +24,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from staged_terraform.conditions import condition
     from staged_terraform.display import Progress, text
     from staged_terraform.facts import Facts, TypeFacts, expand
     from staged_terraform.faults import KINDS, Fault
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from staged_terraform.optional_packages import OptionalPackageMissing, require_optional_packages
     from staged_terraform.rehearsal import Options, Rehearsal, StackMissing, rehearse
     from staged_terraform.report import Report
+    from staged_terraform.schema_changes import SchemaChanges
     from staged_terraform.schemas import WheelMissing
     from staged_terraform.server import Server
     from staged_terraform.simulated_cloud import SimulatedCloud
@@ -49,6 +51,7 @@ _HOMES = {
     "Progress": "display",
     "Rehearsal": "rehearsal",
     "Report": "report",
+    "SchemaChanges": "schema_changes",
     "Server": "server",
     "SimulatedCloud": "simulated_cloud",
     "Stack": "stacks",
@@ -57,6 +60,7 @@ _HOMES = {
     "TerraformMissing": "terraform",
     "TypeFacts": "facts",
     "WheelMissing": "schemas",
+    "condition": "conditions",
     "executable": "terraform",
     "expand": "facts",
     "read_stacks": "stacks",
@@ -76,6 +80,7 @@ __all__ = [
     "Progress",
     "Rehearsal",
     "Report",
+    "SchemaChanges",
     "Server",
     "SimulatedCloud",
     "Stack",
@@ -84,6 +89,7 @@ __all__ = [
     "TerraformMissing",
     "TypeFacts",
     "WheelMissing",
+    "condition",
     "executable",
     "expand",
     "read_stacks",

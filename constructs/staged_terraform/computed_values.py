@@ -6,10 +6,12 @@ Nothing here is random or reads a clock, so that two rehearsals of one profile d
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import string
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from staged_terraform.cty_values import UNKNOWN, Value, is_known
 from staged_terraform.facts import TypeFacts
@@ -73,7 +75,8 @@ class _Scope(Mapping[str, Any]):
 
 
 class _Template(string.Formatter):
-    """``{cluster:base}`` is the last segment of a path, ``{location:region}`` the region of a zone or region."""
+    """``{cluster:base}`` is the last segment of a path, ``{location:region}`` the region of a zone or region,
+    ``{network:quoted}`` its form in a URL."""
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
         return kwargs[field_name], field_name
@@ -82,6 +85,8 @@ class _Template(string.Formatter):
         text = str(value)
         if format_spec == "base":
             return text.rstrip("/").rpartition("/")[2]
+        if format_spec == "quoted":
+            return quote(text, safe="")
         if format_spec == "region":
             return region_of(text)
         return text
@@ -91,6 +96,15 @@ def region_of(location: str) -> str:
     """``us-central1-a`` -> ``us-central1``; a region stays."""
     parts = location.split("-")
     return "-".join(parts[:2]) if len(parts) > 2 else location
+
+
+def plain(reference: str) -> str:
+    """A reference without a host and API version: ``projects/p/global/networks/n``."""
+    if "://" in reference:
+        _, _, rest = reference.partition("://")
+        at = rest.find("projects/")
+        return rest[at:] if at >= 0 else rest
+    return reference.removeprefix("//").removeprefix("serviceAccount:").removeprefix("b/")
 
 
 def first(members: Object, path: str) -> Value:
@@ -118,16 +132,19 @@ def render(template: str, identity: tuple[str, ...], members: Object) -> str | N
         return None
 
 
-def computed(facts: TypeFacts, path: str, cty: CtyType, element: Object, top: Object) -> Value:
-    """The API's value for a computed argument: from the facts, or made up from its name and type."""
+def computed(facts: TypeFacts, path: str, cty: CtyType, element: Object, top: Object, optional: bool = False) -> Value:
+    """The API's value for a computed argument: from the facts, or made up from its name and type.
+
+    An `optional` one that nobody set is nothing to most APIs: its type's zero.
+    """
     who = (facts.name, *(str(first(top, name) or "") for name in ("project", "location", "region", "name", "id")))
-    value = facts.predicted.get(path, facts.values.get(path))
-    if isinstance(value, str):
-        text = render(value, who, top)
-        if text is not None:
-            return text
-    elif value is not None:
-        return value
+    if path in facts.copies:
+        return copy.deepcopy(element.get(facts.copies[path])) or []
+    if path in facts.predicted or path in facts.values:
+        value = facts.predicted.get(path, facts.values.get(path))
+        made = _filled_in(value, cty, who, {**element, **top})
+        if made is not None or value is None:
+            return made
     name = path.rpartition(".")[2]
     if path in ("project", "region", "zone") and isinstance(top.get(path), str):
         return top[path]
@@ -137,7 +154,22 @@ def computed(facts: TypeFacts, path: str, cty: CtyType, element: Object, top: Ob
             return made
     if name == "location" and path == name:
         return top.get("zone") or top.get("region") or "us-central1"
+    if facts.zeros and optional and not facts.guessed:
+        return zero(cty)
     return made_up(name, cty, (*who, path, *(str(v) for v in element.values() if isinstance(v, str))))
+
+
+def _filled_in(value: Value, cty: CtyType, who: tuple[str, ...], members: Object) -> Value:
+    """A fact with its templates rendered; None when one names something unknown. A size that nothing tells is 0."""
+    if isinstance(value, list):
+        parts = [_filled_in(each, "string", who, members) for each in value]
+        return None if None in parts else parts
+    if not isinstance(value, str):
+        return value
+    text = render(value, who, members)
+    if cty == "number":
+        return int(text) if text and text.isdigit() else 0
+    return text
 
 
 def made_up(name: str, cty: CtyType, who: tuple[str, ...]) -> Value:
@@ -158,6 +190,13 @@ def made_up(name: str, cty: CtyType, who: tuple[str, ...]) -> Value:
     if constructor == "object":
         return {key: made_up(key, each, who) for key, each in inner.items()}
     return {} if constructor == "map" else []
+
+
+def zero(cty: CtyType) -> Value:
+    """What a provider of the older SDK writes for nothing: "", 0, false, no elements."""
+    if isinstance(cty, str):
+        return {"string": "", "number": 0, "bool": False}.get(cty)
+    return {} if cty[0] == "map" else None if cty[0] == "object" else []
 
 
 def known(members: Object) -> Object:

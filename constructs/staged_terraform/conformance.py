@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from staged_terraform.cty_values import Value
+from staged_terraform.cty_values import UNKNOWN, Value
 from staged_terraform.protocol import Diagnostic, Path
 from staged_terraform.schema_types import Block, CtyType
 
 
 def conform(cty: CtyType, value: Value) -> Value:
     """Fit stored JSON to a type: missing members become null, members the schema no longer has are dropped."""
-    if value is None or isinstance(cty, str):
+    if value is None or value is UNKNOWN or isinstance(cty, str):
         if cty == "dynamic" and isinstance(value, dict) and set(value) == {"type", "value"}:
             return [json.dumps(value["type"]).encode(), value["value"]]
         return value

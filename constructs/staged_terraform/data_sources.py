@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from staged_terraform.computed_values import computed, first, known, made_up, number
+from staged_terraform.computed_values import computed, first, known, made_up, number, plain
 from staged_terraform.cty_values import UNKNOWN, Value
 from staged_terraform.facts import TypeFacts
 from staged_terraform.schema_types import Attribute, Block, attribute_type, block_type
-from staged_terraform.simulated_cloud import Refused, SimulatedCloud, lookup, plain
+from staged_terraform.simulated_cloud import Refused, SimulatedCloud, lookup
 
 Object = dict[str, Any]
 

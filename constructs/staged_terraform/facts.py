@@ -23,6 +23,7 @@ class TypeFacts:
     name: str
     version: int = 0
     force_new: frozenset[str] = frozenset()
+    replaced_if: dict[str, str] = field(default_factory=dict)
     in_place: frozenset[str] = frozenset()
     defaults: dict[str, Any] = field(default_factory=dict)
     computed_blocks: frozenset[str] = frozenset()
@@ -31,11 +32,21 @@ class TypeFacts:
     recomputed: frozenset[str] = frozenset()
     identity: str = ""
     values: dict[str, Any] = field(default_factory=dict)
+    zeros: bool = False
+    stays_null: frozenset[str] = frozenset()
+    left_empty: frozenset[str] = frozenset()
+    appears: frozenset[str] = frozenset()
+    never_sent: dict[str, str] = field(default_factory=dict)
+    false_is_unset: frozenset[str] = frozenset()
+    links: dict[str, str] = field(default_factory=dict)
+    copies: dict[str, str] = field(default_factory=dict)
+    added: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     predicted: dict[str, str] = field(default_factory=dict)
     api: str = ""
     holds: dict[str, str] = field(default_factory=dict)
     needs: dict[str, str] = field(default_factory=dict)
     peered: str = ""
+    abandons: dict[str, str] = field(default_factory=dict)
     seconds: tuple[int, int, int] = (5, 5, 5)
     source: str = ""
 
@@ -74,31 +85,79 @@ class Facts:
         """The facts of a type; `block` is its schema, from which anything missing is guessed."""
         pattern = self.types.get(name.partition("_")[0] + "_*", {})
         entry = self.types.get(name)
-        merged = {**pattern, **(entry or {})}
+        merged = self._with_likeness({**pattern, **(entry or {})})
         if entry is None:
             merged.pop("source", None)
         force_new = expand(merged["force_new"]) if "force_new" in merged else _guess_force_new(block)
-        computed = expand(merged.get("computed_blocks", ""))
+        computed_blocks = expand(merged.get("computed_blocks", ""))
         return TypeFacts(
             name=name,
             version=merged.get("version", 0),
             force_new=force_new,
+            replaced_if=merged.get("replaced_if", {}),
             in_place=expand(merged.get("in_place", "")),
-            defaults=_present(block, merged.get("defaults", {})),
-            computed_blocks=computed if entry else _guess_computed_blocks(block),
+            defaults=_present(block, {**merged.get("always", {}), **merged.get("defaults", {})}),
+            computed_blocks=computed_blocks if entry else _guess_computed_blocks(block),
             sensitive=expand(merged.get("sensitive", "")),
             unknown=expand(merged.get("unknown", "")),
             recomputed=expand(merged.get("recomputed", "")),
             identity=merged.get("id", ""),
             values=merged.get("values", {}),
+            zeros=merged.get("zeros", False),
+            stays_null=expand(merged.get("stays_null", "")),
+            left_empty=expand(merged.get("left_empty", "")),
+            appears=expand(merged.get("appears", "")),
+            never_sent=merged.get("never_sent", {}),
+            false_is_unset=expand(merged.get("false_is_unset", "")),
+            links=merged.get("links", {}),
+            copies=merged.get("copies", {}),
+            added=merged.get("added", {}),
             predicted=merged.get("predicted", {}),
             api=merged.get("api", ""),
             holds=merged.get("holds", {}),
             needs=merged.get("needs", {}),
             peered=merged.get("peered", ""),
+            abandons=merged.get("abandons", {}),
             seconds=tuple(merged.get("seconds", (5, 5, 5))),
             source=merged.get("source", ""),
         )
+
+    def _with_likeness(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """An entry with what its blocks share with other types: ``like: {node_config: TYPE.node_config}``."""
+        for block, model in entry.get("like", {}).items():
+            name, _, inner = model.partition(".")
+            other = self.types[name]
+            for key in _SHARED:
+                found = other.get(key)
+                if isinstance(found, str):
+                    words = [
+                        f"{block}.{each.removeprefix(inner + '.')}"
+                        for each in sorted(expand(found))
+                        if each.startswith(inner + ".")
+                    ]
+                    entry = {**entry, key: " ".join([entry.get(key, ""), *words])}
+                elif found:
+                    pairs = {
+                        f"{block}.{k.removeprefix(inner + '.')}": v
+                        for k, v in found.items()
+                        if k.startswith(inner + ".")
+                    }
+                    entry = {**entry, key: {**pairs, **entry.get(key, {})}}
+        return entry
+
+
+#: What a block shares with its likes: how the API fills it, not what replaces.
+_SHARED = (
+    "computed_blocks",
+    "stays_null",
+    "left_empty",
+    "appears",
+    "never_sent",
+    "copies",
+    "added",
+    "values",
+    "defaults",
+)
 
 
 def without_fact(found: TypeFacts, block: Block, body: dict[str, Any], prefix: str = "") -> list[str]:

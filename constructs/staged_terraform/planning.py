@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
+from staged_terraform.computed_values import plain
+from staged_terraform.conditions import condition
 from staged_terraform.cty_values import UNKNOWN, Value, is_known
 from staged_terraform.facts import TypeFacts
-from staged_terraform.schema_types import Attribute, Block, CtyType, attribute_type, block_type
+from staged_terraform.schema_types import Attribute, Block, CtyType, NestedBlock, attribute_type, block_type
 
 Path = tuple[str | int, ...]
 Object = dict[str, Any]
@@ -37,7 +39,7 @@ def plan(
 ) -> Plan:
     """Plan a creation (`prior` is None) or an update. Nothing changed gives `prior` itself: an empty plan."""
     planner = _Planner(facts, config, predict, legacy)
-    planned = planner.body(block, config, prior, "")
+    planned = planner.body(block, config, prior, "", whole=prior is None)
     planner.labels(block, planned, prior)
     if prior is None:
         return Plan(planned)
@@ -47,7 +49,8 @@ def plan(
     for name in facts.recomputed:
         if name in block.attributes:
             planned[name] = UNKNOWN
-    return Plan(planned, list(replacements(block, facts.force_new, prior, planned)))
+    conditional = [(name,) for name, when in facts.replaced_if.items() if condition(when)(prior[name], planned[name])]
+    return Plan(planned, [*replacements(block, facts.force_new, prior, planned), *conditional])
 
 
 @dataclass(slots=True)
@@ -57,13 +60,19 @@ class _Planner:
     predict: Predict
     legacy: bool
 
-    def body(self, block: Block, config: Object, prior: Object | None, prefix: str) -> Object:
+    def body(
+        self, block: Block, config: Object, prior: Object | None, prefix: str, whole: bool, in_set: bool = False
+    ) -> Object:
+        """A planned body. `whole`: everything in it is new, as the older SDK sees it: at creation, and in sets."""
+        whole = whole if self.legacy else prior is None
         planned: Object = {}
         for name, attribute in block.attributes.items():
             before = None if prior is None else prior.get(name)
             planned[name] = self.attribute(
-                attribute, config.get(name), before, f"{prefix}{name}", creating=prior is None
+                attribute, config.get(name), before, f"{prefix}{name}", creating=prior is None and whole
             )
+            if in_set and self.legacy and planned[name] is None and not attribute.computed:
+                planned[name] = _empty_in_set(attribute_type(attribute))
         for name, nested in block.blocks.items():
             path = f"{prefix}{name}"
             given = config.get(name)
@@ -71,27 +80,40 @@ class _Planner:
             if given is UNKNOWN:
                 planned[name] = UNKNOWN
             elif nested.nesting == "single":
-                planned[name] = None if given is None else self.body(nested.block, given, before, f"{path}.")
+                planned[name] = None if given is None else self.body(nested.block, given, before, f"{path}.", whole)
             elif not given and path in self.facts.computed_blocks and self.legacy:
-                planned[name] = UNKNOWN if prior is None else (before or [])
+                planned[name] = UNKNOWN if prior is None and whole else (before or [])
+            elif not given and path in self.facts.appears and before and self.legacy:
+                planned[name] = before
             else:
-                partners = _partners(nested, given or [], before)
+                partners = self.partners(nested, given or [], before, f"{path}.")
+                a_set = nested.nesting == "set"
                 planned[name] = [
-                    each if each is UNKNOWN else self.body(nested.block, each, partner, f"{path}.")
+                    each
+                    if each is UNKNOWN
+                    else self.body(nested.block, each, partner, f"{path}.", whole or a_set, a_set)
                     for each, partner in zip(given or [], partners, strict=True)
                 ]
         return planned
 
     def attribute(self, attribute: Attribute, given: Value, before: Value, path: str, creating: bool) -> Value:
-        if attribute.write_only:
+        if attribute.write_only or (given is False and path in self.facts.false_is_unset and before is None):
             return None
+        if given is not None and path in self.facts.links and same_object(given, before):
+            return before
+        if given is not UNKNOWN and isinstance(before, dict) and path in self.facts.added:
+            kept = {key: value for key, value in before.items() if key in self.facts.added[path]}
+            return {**kept, **(given or {})}
         if given is not None:
             if attribute.nesting and given is not UNKNOWN:
                 return self.nested(attribute, given, before, path)
             return given
         default = self.facts.defaults.get(path)
         if not attribute.computed:
-            return default if self.legacy else None
+            if not self.legacy:
+                return None
+            # Unset and zero are one to the older SDK: what the API answered stays.
+            return before if default is None and before is not None and not before else default
         if not creating:
             return before
         if default is not None:
@@ -119,6 +141,43 @@ class _Planner:
         pairs = zip_longest(given, before if isinstance(before, list) else [])
         return [one(each, partner) for each, partner in pairs][: len(given)]
 
+    def partners(self, nested: NestedBlock, given: list[Value], before: Value, prefix: str) -> list[Object | None]:
+        """The prior element that each configured one continues: by position in lists, by likeness in sets."""
+        old = [each for each in before if isinstance(each, dict)] if isinstance(before, list) else []
+        if nested.nesting == "list":
+            return [old[i] if i < len(old) else None for i in range(len(given))]
+        found: list[Object | None] = []
+        for each in given:
+            match = next((other for other in old if self.continues(nested.block, each, other, prefix)), None)
+            if match is not None:
+                old.remove(match)
+            found.append(match)
+        return found
+
+    def continues(self, block: Block, given: Value, other: Object, prefix: str) -> bool:
+        """Whether a prior set element is this configured one: what is set in it is equal, computed values aside."""
+        if not isinstance(given, dict):
+            return False
+        for name, attribute in block.attributes.items():
+            value, before = given.get(name), other.get(name)
+            if value is None or (prefix + name in self.facts.links and same_object(value, before)):
+                continue
+            if normal(attribute_type(attribute), value) != normal(attribute_type(attribute), before):
+                return False
+        for name, nested in block.blocks.items():
+            new, old = given.get(name), other.get(name)
+            if nested.nesting == "single" or not new:
+                continue
+            if new is UNKNOWN or not isinstance(old, list) or len(new) != len(old):
+                return False
+            inner = f"{prefix}{name}."
+            if any(
+                partner is None or not self.continues(nested.block, each, partner, inner)
+                for each, partner in zip(new, self.partners(nested, new, old, inner), strict=True)
+            ):
+                return False
+        return True
+
     def labels(self, block: Block, planned: Object, prior: Object | None) -> None:
         """``terraform_labels`` and ``effective_labels`` follow from the labels and the provider's default labels."""
         if "effective_labels" not in block.attributes or "terraform_labels" not in block.attributes:
@@ -135,41 +194,17 @@ class _Planner:
 ATTRIBUTION = "goog-terraform-provisioned"
 
 
-def _partners(nested: Any, given: list[Value], before: Value) -> list[Object | None]:
-    """The prior element that each configured element continues: by position in lists, by likeness in sets."""
-    old = [each for each in before if isinstance(each, dict)] if isinstance(before, list) else []
-    if nested.nesting == "list":
-        return [old[i] if i < len(old) else None for i in range(len(given))]
-    partners: list[Object | None] = []
-    for each in given:
-        match = next((candidate for candidate in old if _continues(nested.block, each, candidate)), None)
-        if match is not None:
-            old.remove(match)
-        partners.append(match)
-    return partners
-
-
-def _continues(block: Block, given: Value, candidate: Object) -> bool:
-    """Whether a prior set element is this configured one: all that is set in it is equal, computed values aside."""
-    if not isinstance(given, dict):
+def same_object(one: Value, other: Value) -> bool:
+    """Whether two references mean the same: a link, a path without its host, or a bare name."""
+    if not isinstance(one, str) or not isinstance(other, str):
         return False
-    for name, attribute in block.attributes.items():
-        value = given.get(name)
-        cty = attribute_type(attribute)
-        if value is not None and normal(cty, value) != normal(cty, candidate.get(name)):
-            return False
-    for name, nested in block.blocks.items():
-        new, old = given.get(name), candidate.get(name)
-        if nested.nesting == "single" or not new:
-            continue
-        if new is UNKNOWN or not isinstance(old, list) or len(new) != len(old):
-            return False
-        if any(
-            partner is None or not _continues(nested.block, each, partner)
-            for each, partner in zip(new, _partners(nested, new, old), strict=True)
-        ):
-            return False
-    return True
+    short, long = sorted((plain(one), plain(other)), key=len)
+    return long == short or long.endswith(f"/{short}")
+
+
+def _empty_in_set(cty: CtyType) -> Value:
+    """In the elements of a set the older SDK plans texts and collections as empty where nobody set them."""
+    return "" if cty == "string" else [] if isinstance(cty, list) and cty[0] in ("list", "set") else None
 
 
 def replacements(block: Block, force_new: frozenset[str], prior: Object, planned: Object) -> Iterator[Path]:
@@ -191,6 +226,8 @@ def _replacements(
         old, new = old or [], new or []
         if len(old) != len(new) and path in force_new:
             yield (*at, name)
+            for index in range(len(old), len(new)):
+                yield from _replacements(nested.block, force_new, {}, new[index] or {}, path + ".", (*at, name, index))
             continue
         if nested.nesting == "set":
             inner = [each for each in force_new if each.startswith(path + ".")]
@@ -234,16 +271,19 @@ def normal(cty: CtyType, value: Value) -> Value:
     return items
 
 
-def fill(block: Block, planned: Object, config: Object, answer: Callable[[str, CtyType, Object], Value]) -> Object:
-    """The object after apply: every unknown answered, whole blocks that the API fills included.
+#: ``answer(path, attribute, element)`` gives a computed value; it may look at what is already known of the element.
+Answer = Callable[[str, Attribute, Object], Value]
 
-    `answer(path, type, element)` gives a computed value; it may look at what is already known of the element.
-    """
-    return _fill(block, planned, config, answer, "")
+
+def fill(
+    block: Block, planned: Object, config: Object, answer: Answer, left_empty: frozenset[str] = frozenset()
+) -> Object:
+    """The object after apply: every unknown answered, whole blocks that the API fills included."""
+    return _fill(block, planned, config, answer, "", left_empty)
 
 
 def _fill(
-    block: Block, planned: Object, config: Object, answer: Callable[[str, CtyType, Object], Value], prefix: str
+    block: Block, planned: Object, config: Object, answer: Answer, prefix: str, left_empty: frozenset[str]
 ) -> Object:
     done: Object = dict(planned)
     for name, attribute in block.attributes.items():
@@ -253,36 +293,34 @@ def _fill(
         elif value is UNKNOWN:
             given = config.get(name)
             known = given is not None and is_known(given)
-            done[name] = given if known else answer(prefix + name, attribute_type(attribute), done)
+            done[name] = given if known else answer(prefix + name, attribute, done)
         elif attribute.nesting and not is_known(value):
             done[name] = _fill_nested(attribute, value, prefix + name, answer)
     for name, nested in block.blocks.items():
         value, path = planned.get(name), f"{prefix}{name}."
         if value is UNKNOWN:
-            filled = nested.max_items == 1 and has_computed(nested.block)
-            done[name] = [_fill(nested.block, absent(nested.block), {}, answer, path)] if filled else []
+            filled = nested.max_items == 1 and has_computed(nested.block) and prefix + name not in left_empty
+            done[name] = [_fill(nested.block, absent(nested.block), {}, answer, path, left_empty)] if filled else []
         elif isinstance(value, dict):
-            done[name] = _fill(nested.block, value, config.get(name) or {}, answer, path)
+            done[name] = _fill(nested.block, value, config.get(name) or {}, answer, path, left_empty)
         elif isinstance(value, list):
             given = config.get(name)
             sources = given if isinstance(given, list) and len(given) == len(value) else [{}] * len(value)
             done[name] = [
-                _fill(nested.block, each, source or {}, answer, path) if isinstance(each, dict) else each
+                _fill(nested.block, each, source or {}, answer, path, left_empty) if isinstance(each, dict) else each
                 for each, source in zip(value, sources, strict=True)
             ]
     return done
 
 
-def _fill_nested(
-    attribute: Attribute, value: Value, path: str, answer: Callable[[str, CtyType, Object], Value]
-) -> Value:
+def _fill_nested(attribute: Attribute, value: Value, path: str, answer: Answer) -> Value:
     if isinstance(value, list):
         return [_fill_nested(attribute, each, path, answer) for each in value]
     if not isinstance(value, dict):
         return value
     inside = value if attribute.nesting != "map" else {}
     return {
-        name: answer(f"{path}.{name}", attribute_type(attribute.nested[name]), inside) if each is UNKNOWN else each
+        name: answer(f"{path}.{name}", attribute.nested[name], inside) if each is UNKNOWN else each
         for name, each in value.items()
     }
 

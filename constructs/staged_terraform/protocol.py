@@ -168,12 +168,19 @@ def _attribute(name: str, attribute: Attribute) -> bytes:
     )
 
 
-def provider_schema(provider: bytes, resources: Mapping[str, bytes], data_sources: Mapping[str, bytes]) -> bytes:
+def provider_schema(
+    provider: bytes,
+    resources: Mapping[str, bytes],
+    data_sources: Mapping[str, bytes],
+    ephemeral: Mapping[str, bytes],
+) -> bytes:
     """GetProviderSchema's answer, with the two capabilities we have: destroy is planned, schemas are asked for once."""
     fields: list[Field] = [(1, provider)]
     fields += [(2, message((1, name), (2, each))) for name, each in resources.items()]
     fields += [(3, message((1, name), (2, each))) for name, each in data_sources.items()]
-    return message(*fields, (6, message((1, True), (2, True))))
+    fields.append((6, message((1, True), (2, True))))
+    fields += [(8, message((1, name), (2, each))) for name, each in ephemeral.items()]
+    return message(*fields)
 
 
 def diagnostics(number: int, found: Iterable[Diagnostic]) -> list[Field]:

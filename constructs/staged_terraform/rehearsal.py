@@ -10,7 +10,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -78,8 +78,8 @@ def rehearse(
             made_by_stacks=names_made([*stacks, *old]),
             projects=projects_of([*stacks, *old]),
         )
-        with Server(keys_of([*stacks, *old]), cloud, cache=knowledge.cache) as server:
-            run = Rehearsal(server, report, options, progress or (lambda *_: None))
+        with Server(keys_of([*stacks, *old]), cloud, cache=knowledge.cache, changes=knowledge.changes) as server:
+            run = Rehearsal(server, report, options, progress or (lambda *_: None), knowledge.changes.versions)
             if options.previous:
                 run.build_previous(old, options.previous, scratch / "old")
             run.go(stacks, scratch_copy(synth_output, scratch / "new"))
@@ -101,6 +101,7 @@ class Rehearsal:
     report: Report
     options: Options
     progress: Progress
+    versions: Mapping[str, str] = field(default_factory=dict)
     previous: dict[str, Path] = field(default_factory=dict)
     applied: list[tuple[Stack, Terraform, StackReport]] = field(default_factory=list)
 
@@ -144,7 +145,7 @@ class Rehearsal:
             entry = StackReport(stack.name, stack.kind)
             self.report.stacks.append(entry)
             self.judge("rehearsal-provider", stack)
-            self.judge("rehearsal-version", stack)
+            self.judge("rehearsal-version", (stack, self.versions))
             if self.failed:
                 return
             terraform = self.terraform(stack, root)
@@ -227,6 +228,10 @@ class Rehearsal:
             if not self._check(stack, "lift protection", terraform.apply(), warnings=False):
                 return False
         result = terraform.destroy()
+        while steps := [step for each in result.errors for step in self.server.cloud.remove_by_hand(each.summary)]:
+            entry.by_hand += steps
+            before, result = result, terraform.destroy()
+            result = replace(result, changes={**before.changes, **result.changes})
         terraform.protect()
         entry.seconds["destroy"] = result.seconds
         entry.destroyed = sorted(address for address, action in result.changes.items() if action == "delete")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from findings import RULES, Problem, Rule, Severity, Subject, rule
+from staged_terraform.simulated_cloud import LEFT
 from staged_terraform.stacks import Stack, other_versions
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def unknown_provider(stack: Stack) -> Iterator[Problem]:
 
 
 @rule("rehearsal-version", Severity.WARNING, subject=Subject.REHEARSAL)
-def other_version(stack: Stack) -> Iterator[Problem]:
+def other_version(pinned: tuple[Stack, Mapping[str, str]]) -> Iterator[Problem]:
     """A stack pins another version of a provider than the one whose schema is simulated.
 
     Arguments that came or went between the two are judged by the wrong version.
@@ -36,7 +37,8 @@ def other_version(stack: Stack) -> Iterator[Problem]:
 
     Mend: pin the version that `groundplan doctor` names, or read the provider's upgrade notes beside the rehearsal.
     """
-    for mismatch in other_versions(stack):
+    stack, versions = pinned
+    for mismatch in other_versions(stack, versions):
         yield Problem((), mismatch, "", address=stack.name)
 
 
@@ -44,7 +46,7 @@ def other_version(stack: Stack) -> Iterator[Problem]:
 _CHANGES = 2
 
 #: Types that stay after a destroy on purpose.
-_STAYS = {"google_project_service"}
+_STAYS = {"google_project_service", LEFT}
 
 
 @rule("rehearsal-fault", subject=Subject.REHEARSAL)

@@ -21,6 +21,8 @@ import grpc
 from staged_terraform import schemas
 from staged_terraform.protocol import parse
 from staged_terraform.provider import Handler, SimulatedProvider
+from staged_terraform.schema_changes import NO_CHANGES, SchemaChanges, amended
+from staged_terraform.schema_types import Block
 from staged_terraform.simulated_cloud import SimulatedCloud
 
 _SERVICE = "/tfplugin6.Provider/"
@@ -31,13 +33,23 @@ _WORKERS = 12
 class Server:
     """The providers of one rehearsal; a context manager. `legacy` False serves all of them with strict type checks.
 
-    `cache` is the folder of recovered schemas, None the package's own."""
+    `cache` is the folder of recovered schemas, None the package's own; `changes` are laid over them.
+    """
 
     def __init__(
-        self, keys: Iterable[schemas.TypeKey], cloud: SimulatedCloud, legacy: bool = True, cache: Path | None = None
+        self,
+        keys: Iterable[schemas.TypeKey],
+        cloud: SimulatedCloud,
+        legacy: bool = True,
+        cache: Path | None = None,
+        changes: SchemaChanges = NO_CHANGES,
     ) -> None:
         wanted = {*keys, *(("provider", name) for name in schemas.PROVIDERS)}
-        loaded = schemas.load(wanted, cache)
+        loaded = {
+            (kind, name): amended(block, changes.resources.get(name, {}) if kind == "resource" else {})
+            for (kind, name), block in schemas.load((key for key in wanted if key[0] != "ephemeral"), cache).items()
+        }
+        loaded |= {("ephemeral", name): amended(Block(), each) for name, each in changes.ephemeral.items()}
         self.cloud = cloud
         self.providers = {}
         for name in schemas.PROVIDERS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,15 +32,15 @@ class Stack:
         return sorted(used - {f"hashicorp/{name}" for name in PROVIDERS})
 
 
-def other_versions(stack: Stack) -> list[str]:
-    """Provider versions that the stack pins and the installed bindings are not made from.
+def other_versions(stack: Stack, versions: Mapping[str, str]) -> list[str]:
+    """Provider versions that the stack pins and that are not simulated: `versions`, else those of the bindings.
 
     Terraform does not look at versions of providers that it is handed, so a rehearsal must.
     """
     found = []
     for name, spec in stack.configuration.get("terraform", {}).get("required_providers", {}).items():
         pinned = str(spec.get("version", "")) if isinstance(spec, dict) else ""
-        ours = wheel(name).provider_version if name in PROVIDERS else ""
+        ours = versions.get(name) or (wheel(name).provider_version if name in PROVIDERS else "")
         if _EXACT.fullmatch(pinned) and ours and pinned.lstrip("= ") != ours:
             found.append(f"{name} {pinned} is pinned, the rehearsal knows {ours}")
     return found

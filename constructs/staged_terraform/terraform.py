@@ -277,6 +277,7 @@ def resources(configuration: dict[str, Any]) -> Iterator[tuple[str, str, dict[st
 def type_keys(configuration: dict[str, Any]) -> set[tuple[str, str]]:
     """The schemas that a stack needs."""
     keys = {("resource", name) for name in configuration.get("resource", {})}
+    keys |= {("ephemeral", name) for name in configuration.get("ephemeral", {})}
     return keys | {("data", name) for name in configuration.get("data", {})}
 
 

@@ -19,7 +19,6 @@ from groundplan.platform.access_constructs import (
     Secret,
     SecretProps,
 )
-from groundplan.platform.chart_files import write_chart
 from groundplan.workload.constructs import RayJobChart, RayJobChartProps
 
 out = Path(sys.argv[1])
@@ -69,4 +68,3 @@ RayJobChart(
     depends_on=[*account.ready, *token.ready],
 )
 app.synth()
-write_chart(out / "stacks" / "job" / "chart")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 Stack = dict[str, Any]
-VERSIONS = {"google": "6.50.0", "kubernetes": "2.38.0", "helm": "3.1.1"}
+VERSIONS = {"google": "7.45.0", "kubernetes": "2.38.0", "helm": "3.1.1"}
 SITE = "lab"
 PROJECT = "lab-project"
 APIS = ("compute", "container", "servicenetworking", "lustre", "iam")
@@ -225,7 +225,13 @@ def cluster(maintenance_start: str = "2026-01-01T02:00:00Z", protection: bool = 
     )
 
 
-def gpu(driver: str = "LATEST", zone: str = "us-central1-a", trigger: bool = True, rails: int = 8) -> Stack:
+def gpu(
+    driver: str = "LATEST",
+    zone: str = "us-central1-a",
+    trigger: bool = True,
+    rails: int = 8,
+    first_rail: str = "192.168.1.0/24",
+) -> Stack:
     pool: dict[str, Any] = {
         "name": "b200",
         "cluster": SITE,
@@ -280,7 +286,7 @@ def gpu(driver: str = "LATEST", zone: str = "us-central1-a", trigger: bool = Tru
                     "name": f"{SITE}-roce-{i}",
                     "region": "us-central1",
                     "network": "${google_compute_network.roce.id}",
-                    "ip_cidr_range": f"192.168.{i + 1}.0/24",
+                    "ip_cidr_range": f"192.168.{i + 1}.0/24" if i else first_rail,
                 }
                 for i in range(rails)
             },

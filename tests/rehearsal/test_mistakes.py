@@ -125,7 +125,7 @@ def pool_in_another_zone(stacks: dict[str, Any]) -> None:
         (bad_reference, "rehearsal-validate", "has not been declared in the root module"),
         (no_depends_on, "rehearsal-apply", "compute.googleapis.com has not been used in project lab-project"),
         (literal_in_the_same_stack, "rehearsal-apply", "that is not there (yet). Does it come later"),
-        (absent_network, "rehearsal-apply", "The resource 'lba' was not found"),
+        (absent_network, "rehearsal-apply", "networks/lba' was not found"),
         (no_peering, "rehearsal-apply", "no private service access connection"),
         (identity_before_cluster, "rehearsal-apply", "Identity Pool does not exist (lab-project.svc.id.goog)"),
         (manifest_beside_its_cluster, "rehearsal-plan", "cannot create REST client: no client config"),

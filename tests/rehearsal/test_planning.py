@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from groundplan.emit.rehearsal import provider_facts
+from groundplan.emit.rehearsal import provider_facts, schema_changes
 from staged_terraform.cty_values import UNKNOWN
 from staged_terraform.facts import TypeFacts, expand, paths_of
 from staged_terraform.planning import fill, plan
+from staged_terraform.schema_changes import amended
 from staged_terraform.schema_types import Attribute, Block, NestedBlock
 from staged_terraform.schemas import load
 
@@ -138,10 +139,12 @@ def test_every_fact_names_an_argument_that_its_type_has() -> None:
     names = [name for name in catalog.types if not name.endswith("*")]
     loaded = load(("resource", name) for name in names)
     for name in names:
-        block = loaded["resource", name]
+        block = amended(loaded["resource", name], schema_changes().resources.get(name, {}))
         known = paths_of(block) | {"metadata.generate_name"}
         found = catalog.of(name, block)
         nested = {path for path in found.sensitive if path.split(".")[0] in block.attributes}
         told = {*found.force_new, *found.defaults, *found.computed_blocks, *found.sensitive, *found.needs}
-        told |= {*found.holds, *found.values, *found.predicted, *found.unknown, *found.recomputed}
+        told |= {*found.holds, *found.values, *found.predicted, *found.unknown, *found.recomputed, *found.replaced_if}
+        told |= {*found.stays_null, *found.left_empty, *found.appears, *found.never_sent, *found.false_is_unset}
+        told |= {*filter(None, found.never_sent.values()), *found.links, *found.copies, *found.added}
         assert told - known - nested == set(), name

@@ -20,6 +20,8 @@ def judged(slug: str, text: str) -> list[Finding]:
     subject: Any = given
     if slug in ("rehearsal-provider", "rehearsal-version"):
         subject = Stack("lab-network", "network", Path(), given)
+        if slug == "rehearsal-version":
+            subject = (subject, {"helm": "3.1.1"})
     elif slug == "rehearsal-perpetual-diff":
         subject = Result("plan", given["code"], 0.0, changes=given["changes"])
     elif isinstance(given, dict):

@@ -43,6 +43,16 @@ def planned(report: Report) -> dict[str, str]:
             {"google_lustre_instance.lustre": "replace"},
             id="Lustre throughput",
         ),
+        pytest.param(
+            {"gpu": standin.gpu(first_rail="192.168.100.0/24")},
+            {"google_compute_subnetwork.rail0": "replace", "google_container_node_pool.b200": "replace"},
+            id="a range moved",
+        ),
+        pytest.param(
+            {"gpu": standin.gpu(first_rail="192.168.0.0/23")},
+            {"google_compute_subnetwork.rail0": "update"},
+            id="widened",
+        ),
         pytest.param({"workload": standin.workload(steps=20)}, {"helm_release.job": "update"}, id="steps"),
     ],
 )

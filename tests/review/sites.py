@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from groundplan.catalog.newer import pinned_versions
 from groundplan.emit.app import write_site
-from groundplan.emit.rehearsal import knowledge
+from groundplan.emit.rehearsal import knowledge, schema_changes
 from sites import site_of
 from staged_terraform.rehearsal import Options, Rehearsal
 from staged_terraform.report import Report
@@ -24,6 +25,7 @@ from staged_terraform.terraform import scratch_copy
 BASE = """\
 site: rl
 environment: prod
+prevent_destroy: false
 project: my-project
 zone: us-central1-b
 reservation: my-reservation
@@ -123,16 +125,21 @@ class Standing:
         found = {}
         root = scratch_copy(self.outputs[case], self.scratch / f"plan-{case}")
         for stack in read_stacks(self.outputs[case], knowledge()):
-            before = self.outputs["base"] / "stacks" / stack.name / "cdk.tf.json"
-            if (stack.folder / "cdk.tf.json").read_bytes() != before.read_bytes():
+            if _content(stack.folder) != _content(self.outputs["base"] / "stacks" / stack.name):
                 found |= self._plan(stack, root)
         return found
 
     def _plan(self, stack: Stack, root: Path) -> dict[str, dict[str, Any]]:
-        run = Rehearsal(self.server, Report("plan"), Options(until="plan"), lambda *_: None, dict(self.folders))
+        options, before = Options(until="plan"), dict(self.folders)
+        run = Rehearsal(self.server, Report("plan"), options, lambda *_: None, pinned_versions(), before)
         run.go([stack], root)
         assert not run.failed, run.report.findings
         return {entry.name: entry.plan_json for entry in run.report.stacks}
+
+
+def _content(folder: Path) -> dict[Path, bytes]:
+    """Every file of a stack: values of releases stand beside cdk.tf.json."""
+    return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 @contextmanager
@@ -141,8 +148,8 @@ def standing(root: Path) -> Iterator[Standing]:
     made = outputs(root / "out")
     stacks = [stack for folder in made.values() for stack in read_stacks(folder, knowledge())]
     cloud = SimulatedCloud(knowledge().facts, outside=set(), made_by_stacks=names_made(stacks))
-    with Server(keys_of(stacks), cloud, cache=knowledge().cache) as server:
-        run = Rehearsal(server, Report("apply"), Options(until="apply"), lambda *_: None)
+    with Server(keys_of(stacks), cloud, cache=knowledge().cache, changes=schema_changes()) as server:
+        run = Rehearsal(server, Report("apply"), Options(until="apply"), lambda *_: None, pinned_versions())
         run.go(read_stacks(made["base"], knowledge()), scratch_copy(made["base"], root / "standing"))
         assert not run.failed, run.report.findings
         first = {entry.name: entry.plan_json for entry in run.report.stacks}

@@ -53,6 +53,28 @@ EXPECTED: dict[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        pytest.param("192.168.100.0/24", ("replace", "replace"), id="moved"),
+        pytest.param("192.168.1.0/25", ("replace", "replace"), id="shrunk"),
+        pytest.param("192.168.2.0/23", ("replace", "replace"), id="wider, and elsewhere"),
+        pytest.param("192.168.0.0/23", ("update", "no-op"), id="widened"),
+        pytest.param("${var.range}", ("update", "no-op"), id="not written out"),
+    ],
+)
+def test_a_range_that_does_not_hold_the_old_one_replaces(after: str, expected: tuple[str, str]) -> None:
+    def stack(cidr: str) -> dict[str, Any]:
+        pool = {"name": "pool", "lifecycle": {"replace_triggered_by": ["google_compute_subnetwork.rail.id"]}}
+        return {
+            "google_compute_subnetwork": {"rail": {"name": "rail", "ip_cidr_range": cidr}},
+            "google_container_node_pool": {"pool": pool},
+        }
+
+    subnetwork, pool = compare("gpu", stack("192.168.1.0/24"), stack(after), known)
+    assert (str(subnetwork.action), str(pool.action)) == expected
+
+
 @pytest.mark.parametrize("case", EXPECTED)
 def test_what_a_change_of_the_profile_does(outputs: dict[str, Path], case: str) -> None:
     assert actions(said(str(outputs["base"]), str(outputs[case]))) == EXPECTED[case]
@@ -196,3 +218,51 @@ def test_not_an_output(tmp_path: Path) -> None:
     (tmp_path / "stacks" / "a" / "cdk.tf.json").write_text("{")
     result = CliRunner().invoke(diff, [str(tmp_path), str(tmp_path)])
     assert (result.exit_code, "is not JSON" in result.stderr) == (2, True)
+
+
+#: A release whose values stand in a file: in Terraform's JSON, and the file.
+READ = '${file("${path.module}/manifests/job.yaml")}'
+JOB = "manifests:\n  job:\n    apiVersion: v1\n    kind: Job\n    run: echo ${HOME} %{if} STEPS\n"
+
+
+def output(folder: Path, values: str, **beside: str) -> str:
+    """An output folder with one release, and what stands in its stack's manifests."""
+    stack = folder / "stacks" / "rl-workload"
+    (stack / "manifests").mkdir(parents=True)
+    release = {"name": "job", "namespace": "rl", "chart": "${path.module}/chart", "values": [values]}
+    (stack / "cdk.tf.json").write_text(json.dumps({"resource": {"helm_release": {"job": release}}}))
+    for name, text in beside.items():
+        (stack / "manifests" / f"{name}.yaml").write_text(text)
+    return str(folder)
+
+
+def test_values_in_a_file_are_read(tmp_path: Path) -> None:
+    old, new = (output(tmp_path / n, READ, job=JOB.replace("STEPS", n)) for n in ("10", "20"))
+    found = said(old, new)
+    assert actions(found) == {"helm_release.job": "update"}
+    (stack,) = found["stacks"]
+    assert stack["byte_identical"] is False, "the JSON is the same, the file is not"
+    text = CliRunner().invoke(diff, [old, new]).stdout
+    assert "values.manifests.job.run" in text and "echo ${HOME} %{if} 20" in text.replace("$${", "${").replace(
+        "%%{", "%{"
+    )
+
+
+def test_values_that_moved_into_a_file_change_nothing(tmp_path: Path) -> None:
+    """The upgrade from outputs whose values stood in the JSON, Terraform's markers escaped there."""
+    old = output(tmp_path / "old", JOB.replace("${", "$${").replace("%{", "%%{"))
+    assert actions(said(old, output(tmp_path / "new", READ, job=JOB))) == {}
+
+
+def test_values_whose_file_is_missing(tmp_path: Path) -> None:
+    old, new = output(tmp_path / "old", READ, job=JOB), output(tmp_path / "new", READ)
+    result = CliRunner().invoke(diff, [old, new])
+    assert (result.exit_code, "manifests/job.yaml: No such file" in result.stderr) == (2, True)
+
+
+def test_no_file_outside_the_stacks_folder_is_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.yaml").write_text("token: none of yours")
+    outside = '${file("${path.module}/../../../secret.yaml")}'
+    old, new = output(tmp_path / "old", READ, job=JOB), output(tmp_path / "new", outside, job=JOB)
+    result = CliRunner().invoke(diff, [old, new, "--format", "json"])
+    assert (result.exit_code, "none of yours" in result.stdout) == (0, False)

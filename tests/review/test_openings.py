@@ -25,7 +25,7 @@ OPEN: dict[str, list[Case]] = {
         ("kubernetes_service_v1.s", {"spec": [{"type": "LoadBalancer"}], "metadata": [{"annotations": {"a": "b"}}]}),
     ],
     "ingress-open": [
-        ("aws_default_security_group.s", {"ingress": [{"cidr_blocks": ["10.0.0.0/8"]}, {"cidr_blocks": ["0.0.0.0/1"]}]}),
+        ("aws_default_security_group.s", {"ingress": [{"cidr_blocks": []}, {"cidr_blocks": ["0.0.0.0/1"]}]}),
         ("aws_security_group.s", {"ingress": [{"ipv6_cidr_blocks": ["::/0"]}]}),
         ("aws_security_group_rule.r", {"type": "ingress", "cidr_blocks": ["0.0.0.0/0"]}),
         ("aws_security_group_rule.r", {"type": "ingress", "ipv6_cidr_blocks": ["2000::/3"]}),
@@ -46,7 +46,7 @@ OPEN: dict[str, list[Case]] = {
         ("google_storage_bucket_acl.a", {"bucket": "b", "role_entity": ["OWNER:user-a", "READER:allUsers"]}),
         ("google_storage_default_object_acl.a", {"bucket": "b", "predefined_acl": "publicRead"}),
         ("aws_s3_bucket_acl.a", {"bucket": "b", "acl": "public-read"}),
-        ("google_storage_bucket_iam_member.m", {"bucket": "b", "role": "roles/storage.objectViewer", "member": "allUsers"}),
+        ("google_storage_bucket_iam_member.m", {"role": "roles/storage.objectViewer", "member": "allUsers"}),
     ],
     "firewall-open": [
         ("google_compute_firewall.f", {"allow": [{"protocol": "tcp"}], "source_ranges": ["10.0.0.0/8", "0.0.0.0/7"]}),
@@ -89,7 +89,7 @@ OPEN: dict[str, list[Case]] = {
     "open-control-plane": [
         (
             "google_container_cluster.c",
-            {"master_authorized_networks_config": [{"cidr_blocks": [{"cidr_block": "10.0.0.0/8"}, {"cidr_block": "128.0.0.0/1"}]}]},
+            {"master_authorized_networks_config": [{"cidr_blocks": [{}, {"cidr_block": "128.0.0.0/1"}]}]},
         )
     ],
     "public-endpoint-unrestricted": [
@@ -145,7 +145,7 @@ CLOSED: dict[str, list[Case]] = {
     ],
     "firewall-ports": [
         ("google_compute_firewall.f", {"allow": [{"protocol": "icmp"}], "source_ranges": ["10.0.0.0/8"]}),
-        ("google_compute_firewall.f", {"allow": [{"protocol": "tcp", "ports": ["2-65535"]}], "source_ranges": ["10.0.0.0/8"]}),
+        ("google_compute_firewall.f", {"allow": [{"protocol": "tcp", "ports": ["2-65535"]}], "source_tags": ["t"]}),
     ],
     "iam-broad": [
         (
@@ -236,8 +236,9 @@ SWITCHES = [
 def test_each_way_to_the_control_plane(block: str, inside: dict[str, Any], says: str) -> None:
     off = {"name": "c"}
     on = {**off, block: [inside]}
-    (notice,) = [e for e in judged(update("google_container_cluster.c", off, on)).notices if e.rule == "control-plane-access"]  # fmt: skip # noqa: E501
+    found = judged(update("google_container_cluster.c", off, on)).notices
+    (notice,) = [each for each in found if each.rule == "control-plane-access"]
     assert notice.message == f"the control plane of cluster c opens: {says}"
     for before, after in ((on, off), (on, {**on, "description": "d"})):
-        found = judged(update("google_container_cluster.c", before, after))
-        assert "control-plane-access" not in {each.rule for each in found.notices}
+        found = judged(update("google_container_cluster.c", before, after)).notices
+        assert "control-plane-access" not in {each.rule for each in found}

@@ -109,3 +109,12 @@ def test_the_page_lists_every_rule() -> None:
     page = (ROOT / "docs" / "policy.md").read_text("utf-8")
     listed = dict(re.findall(r"^\| `([a-z-]+)` \| \w+, (\w+) \|", page, re.M))
     assert listed == {rule.slug: str(rule.severity) for rule in plan_rules().values()}
+
+
+def test_two_policies_of_one_name_are_refused(tmp_path: Path) -> None:
+    rule = "from plan_review.policy import policy\n@policy('mine')\ndef f(r): 'd'\n"
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(rule)
+    assert [each.slug for each in load_policies([tmp_path / "a.py"], entry_points=False)] == ["mine"]
+    with pytest.raises(UserError, match="policy mine exists already"):
+        load_policies([tmp_path / "a.py", tmp_path / "b.py"], entry_points=False)

@@ -119,9 +119,9 @@ LOST: list[tuple[str, dict[str, Any], str, str, str, str]] = [
         "error",
         "data",
     ),
-    ("kubernetes_namespace_v1.x", {"metadata": [{"name": "n"}]}, "namespace n", "every object in it", "error", "destroy"),
+    ("kubernetes_namespace_v1.x", {"metadata": [{"name": "n"}]}, "namespace n", "every object in", "error", "destroy"),
     ("google_service_account.x", {"account_id": "a"}, "service account a", "its grants and keys", "warning", "destroy"),
-    ("google_compute_network.x", {"name": "n"}, "network n", "whatever is attached must go first", "warning", "destroy"),
+    ("google_compute_network.x", {"name": "n"}, "network n", "whatever is attached must", "warning", "destroy"),
     ("google_compute_subnetwork.x", {"name": "n"}, "subnetwork n", "whatever is attached", "warning", "destroy"),
     (
         "google_project_service.x",

@@ -38,6 +38,25 @@ def pool(**values: Any) -> Resource:
         ({"autoscaling": [{"min_node_count": 1, "max_node_count": 4}], "node_locations": THREE}, 3, 12),
         ({"autoscaling": [{"total_min_node_count": 1, "total_max_node_count": 4}], "node_locations": THREE}, 1, 4),
         ({"autoscaling": [{"total_min_node_count": 0, "total_max_node_count": 0}]}, 0, 0),
+        (  # as the real provider stores them (google 6.50 and 7.45): the pair that is not in use is 0
+            {
+                "autoscaling": [
+                    {"min_node_count": 1, "max_node_count": 5, "total_min_node_count": 0, "total_max_node_count": 0}
+                ]
+            },
+            1,
+            5,
+        ),
+        (
+            {
+                "autoscaling": [
+                    {"min_node_count": 0, "max_node_count": 0, "total_min_node_count": 2, "total_max_node_count": 4}
+                ],
+                "node_locations": THREE,
+            },
+            2,
+            4,
+        ),
         ({"autoscaling": [{"min_node_count": 5, "max_node_count": 4}]}, 4, 4),
     ],
 )
@@ -68,7 +87,11 @@ def test_gpus_of_a_node(config: dict[str, Any], gpu: str, each: int) -> None:
         ({"reservation_affinity": [{"values": ["projects/p/reservations/r"]}]}, "r"),
         ({"reservation_affinity": [{"values": ["projects/p/reservations/r/reservationBlocks/b"]}]}, "r/b"),
         (
-            {"reservation_affinity": [{"values": ["x/reservations/r/reservationBlocks/b/reservationSubBlocks/s"]}]},
+            {
+                "reservation_affinity": [
+                    {"values": ["projects/p/reservations/r/reservationBlocks/b/reservationSubBlocks/s"]}
+                ]
+            },
             "r/b/s",
         ),
         ({"reservation_affinity": [{"values": ["r"]}]}, "r"),
@@ -93,7 +116,9 @@ SITE = Resources(
         ]),
         resource("google_compute_subnetwork", "rdma-0", ip_cidr_range="10.1.0.0/28"),
         resource("google_compute_subnetwork", "rdma-1", ip_cidr_range="10.1.0.16/28"),
-        resource("google_compute_global_address", "lustre", purpose="VPC_PEERING", address="10.9.0.0", prefix_length=20),
+        resource(
+            "google_compute_global_address", "lustre", purpose="VPC_PEERING", address="10.9.0.0", prefix_length=20
+        ),
         resource("google_compute_global_address", "web", purpose="", address="10.9.16.0", prefix_length=20),
         resource(
             "google_container_cluster", "c", subnetwork="projects/p/regions/r/subnetworks/nodes",
@@ -143,9 +168,8 @@ def test_lines_of_a_site() -> None:
 
 
 def test_a_month() -> None:
-    prices = Prices(
-        "2026-11-30", "USD", "s", {"nvidia-b200": Decimal("2")}, {"n2-standard-8": Decimal("0.5")}, {"500": Decimal("0.1")}
-    )  # fmt: skip
+    gpus, machines, lustre = {"nvidia-b200": Decimal("2")}, {"n2-standard-8": Decimal("0.5")}, {"500": Decimal("0.1")}
+    prices = Prices("2026-11-30", "USD", "s", gpus, machines, lustre)
     cpus = pool(node_config=[{"machine_type": "n2-standard-8"}], node_count=3)
     found = cost(prices, Resources([cpus]), Resources([*SITE, cpus]))
     assert found.before == Decimal("1095")  # 3 x 730 x 0.5
@@ -216,6 +240,8 @@ def test_a_pool_that_grows_and_shrinks() -> None:
     assert grows.message == "GPU pool g grows from 2 to 5 nodes: 16 -> 40 B200 GPUs"
     assert grows.hint == "make sure that spot holds 5 machines"
     assert grows.consequence.startswith("+17,520 GPU-hours a month")  # 3 x 8 x 730
+    assert set(notices(two, five)) == {"gpu-capacity-grows"}
+    assert set(notices(five, two)) == {"capacity-shrinks"}
     shrinks = notices(five, two)["capacity-shrinks"]
     assert shrinks.message == "pool g shrinks from 5 to 2 nodes"
     assert shrinks.consequence.startswith("3 nodes drained, 24 B200 GPUs gone")

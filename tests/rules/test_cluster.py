@@ -248,14 +248,30 @@ CASES = [
     ),
     Case(
         "exclusion-long",
-        {EXCLUSIONS: [{**EXCLUSION, "end": "2027-06-01T00:00:00Z"}]},
-        {EXCLUSIONS: [{**EXCLUSION, "end": "2027-05-30T00:00:00Z"}]},
+        {EXCLUSIONS: [{**EXCLUSION, "end": "2028-02-01T00:00:00Z"}]},
+        {EXCLUSIONS: [{**EXCLUSION, "end": "2028-01-31T00:00:00Z"}]},  # 426 days: 14 months
         f"{EXCLUSIONS}[0].end",
-        ("180",),
+        ("427 days", "426", "leave `end` out"),
+        "warning",
+    ),
+    Case(
+        "exclusion-long",
+        {"cluster.release_channel": "EXTENDED", EXCLUSIONS: [{**EXCLUSION, "end": "2028-12-02T00:00:00Z"}]},
+        {"cluster.release_channel": "EXTENDED", EXCLUSIONS: [{**EXCLUSION, "end": "2028-12-01T00:00:00Z"}]},
+        f"{EXCLUSIONS}[0].end",
+        ("732 days", "731"),  # 24 months
+        "warning",
+    ),
+    Case(
+        "exclusion-long",
+        {EXCLUSIONS: [{"name": "no end", "start": "2026-12-01T00:00:00Z", "scope": "NO_UPGRADES"}]},
+        {EXCLUSIONS: [{"name": "no end", "start": "2026-12-01T00:00:00Z", "scope": "NO_MINOR_UPGRADES"}]},
+        f"{EXCLUSIONS}[0].end",
+        ("has no end", "30 days"),
     ),
     Case("exclusion-count", exclusions(4, "NO_UPGRADES"), exclusions(3, "NO_UPGRADES"), EXCLUSIONS, ("4", "3")),
     Case(
-        "exclusion-count", exclusions(21, "NO_MINOR_UPGRADES"), exclusions(20, "NO_MINOR_UPGRADES"), EXCLUSIONS, ("21",)
+        "exclusion-count", exclusions(20, "NO_MINOR_UPGRADES"), exclusions(19, "NO_MINOR_UPGRADES"), EXCLUSIONS, ("21",)
     ),
     Case(
         "exclusion-count",

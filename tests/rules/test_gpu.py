@@ -77,6 +77,13 @@ CASES = [
         ("nvidia-b200",),
     ),
     Case(
+        "host-maintenance",
+        {f"{POOL}.host_maintenance": "PERIODIC"},
+        {f"{POOL}.host_maintenance": None},
+        f"{POOL}.host_maintenance",
+        ("would replace pool a4-highgpu-8g at every plan", "leave it out"),
+    ),
+    Case(
         "gpu-disk-type",
         {f"{POOL}.boot_disk.type": "pd-ssd"},
         {f"{POOL}.boot_disk.type": "hyperdisk-balanced"},

@@ -52,6 +52,10 @@ class Catalog:
         found: dict[Any, Any] = getattr(self, section)
         return found
 
+    def has_tier(self, throughput: int) -> bool:
+        """Whether Managed Lustre has a tier of so many MB/s per TiB."""
+        return throughput in self.tiers
+
 
 #: Section -> the shipped file that holds it; a file that is not there has no entries.
 SECTIONS = {

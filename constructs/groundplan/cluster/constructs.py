@@ -1,22 +1,26 @@
-"""A private GKE cluster and its pool of CPU nodes, for any cdktf program."""
+"""A private GKE cluster, for any cdktf program."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from cdktf import ITerraformDependable, TerraformResourceLifecycle
 from cdktf_cdktf_provider_google import container_cluster as gke
-from cdktf_cdktf_provider_google import container_node_pool as pool
 from constructs import Construct
-from pydantic import Field, model_validator
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from groundplan.cluster.spec import ControlPlane, Maintenance
+from groundplan.catalog.newer import set_newer
+from groundplan.cluster.cpu_pool_constructs import CpuPool, CpuPoolProps
+from groundplan.cluster.maintenance import HELD
+from groundplan.cluster.spec import ControlPlane, Maintenance, MaintenanceExclusion
 from groundplan.kernel.constructs import Part
 from groundplan.kernel.gke import NODE_SCOPES
-from groundplan.kernel.props import PROPS, ClusterName, Labels, Text, Zone
+from groundplan.kernel.props import PROPS, ClusterName, Labels, Text
+
+__all__ = ["CpuPool", "CpuPoolProps", "ExistingCluster", "PrivateCluster", "PrivateClusterProps"]
 
 #: Metrics packages: those of GKE and the GPUs' (DCGM).
 MONITORED = [
@@ -57,7 +61,9 @@ class PrivateClusterProps:
     workload_pool: str | None = None
     """Workload Identity pool. Default: ``<project>.svc.id.goog``."""
     deletion_protection: bool = True
-    """Terraform refuses to destroy the cluster. Default: yes."""
+    """Terraform refuses to destroy the cluster, when it comes to it in an apply. Default: yes."""
+    prevent_destroy: bool = False
+    """A plan that would destroy or replace the cluster fails, before anything is touched. Default: no."""
     release_channel: Literal["RAPID", "REGULAR", "STABLE", "EXTENDED"] = "REGULAR"
     """RAPID, REGULAR, STABLE or EXTENDED. Default: REGULAR."""
     version: str | None = None
@@ -67,7 +73,8 @@ class PrivateClusterProps:
     control_plane: ControlPlane = field(default_factory=ControlPlane)
     """How the API is reached. Default: the DNS endpoint alone."""
     maintenance: Maintenance = field(default_factory=Maintenance)
-    """Window and exclusions. Default: weekends, 02:00 to 08:00 UTC."""
+    """Window and exclusions. Default: weekends, 02:00 to 08:00 UTC, and no minor or node upgrade by GKE until the
+    version's end of support."""
     gcs_fuse: bool = True
     """Cloud Storage FUSE driver. Default: yes. (Lustre's and the persistent disks' are always on.)"""
     legacy_lustre_port: bool = False
@@ -163,11 +170,24 @@ class PrivateCluster(Part):
                 ),
                 workload_metadata_config=gke.ContainerClusterNodeConfigWorkloadMetadataConfig(mode="GKE_METADATA"),
             ),
-            lifecycle=TerraformResourceLifecycle(ignore_changes=["node_config"]),
+            lifecycle=TerraformResourceLifecycle(
+                ignore_changes=["node_config"], prevent_destroy=props.prevent_destroy or None
+            ),
             timeouts=gke.ContainerClusterTimeouts(create="90m", update="120m", delete="90m"),
             depends_on=list(depends_on) or None,
         )
         """The cdktf resource."""
+        for number, exclusion in enumerate(_exclusions(props.maintenance)):
+            if exclusion.end is None:
+                # The provider drops an end beside the behaviour and never reads it back: a difference for ever.
+                at = f"maintenance_policy.maintenance_exclusion.{number}"
+                self.cluster.add_override(f"{at}.end_time", None)
+                set_newer(self.cluster, f"{at}.exclusion_options.end_time_behavior", "UNTIL_END_OF_SUPPORT")
+
+    @property
+    def replaced_with(self) -> str:
+        """What a pool of the cluster names in `replaced_with`: an address whose change replaces it."""
+        return f"{self.cluster.terraform_resource_type}.{self.cluster.friendly_unique_id}.id"
 
     @property
     def name(self) -> str:
@@ -198,20 +218,29 @@ def _private(control_plane: ControlPlane) -> gke.ContainerClusterPrivateClusterC
     )
 
 
+def _by_ip(control_plane: ControlPlane) -> bool:
+    """Whether the API answers on an IP address at all: only where somebody said from whom."""
+    return control_plane.public_endpoint or bool(control_plane.authorized_networks) or not control_plane.dns_endpoint
+
+
 def _endpoints(control_plane: ControlPlane) -> gke.ContainerClusterControlPlaneEndpointsConfig:
-    # Whether the API answers on an IP address at all: only where somebody said from whom.
-    by_ip = control_plane.public_endpoint or bool(control_plane.authorized_networks) or not control_plane.dns_endpoint
     return gke.ContainerClusterControlPlaneEndpointsConfig(
         # "External" is any caller outside the VPC; IAM (container.clusters.connect) decides who is let in.
         dns_endpoint_config=gke.ContainerClusterControlPlaneEndpointsConfigDnsEndpointConfig(
             allow_external_traffic=control_plane.dns_endpoint
         ),
-        ip_endpoints_config=gke.ContainerClusterControlPlaneEndpointsConfigIpEndpointsConfig(enabled=by_ip),
+        ip_endpoints_config=gke.ContainerClusterControlPlaneEndpointsConfigIpEndpointsConfig(
+            enabled=_by_ip(control_plane)
+        ),
     )
 
 
-def _authorized_networks(control_plane: ControlPlane) -> gke.ContainerClusterMasterAuthorizedNetworksConfig:
-    """Always on, and empty by default: GKE wants it wherever the private endpoint is the only one by IP."""
+def _authorized_networks(control_plane: ControlPlane) -> gke.ContainerClusterMasterAuthorizedNetworksConfig | None:
+    """Who may come by IP. Left out while the IP endpoint is off: the provider sends the block only with it and reads
+    back an empty list, a difference in every plan and a PUT on the control plane in every apply (google 6.50 and 7.45,
+    expandControlPlaneEndpointsConfig)."""
+    if not _by_ip(control_plane):
+        return None
     blocks = [
         gke.ContainerClusterMasterAuthorizedNetworksConfigCidrBlocks(
             cidr_block=str(entry.cidr), display_name=entry.name
@@ -236,6 +265,14 @@ def _addons(props: PrivateClusterProps) -> gke.ContainerClusterAddonsConfig:
     )
 
 
+def _exclusions(spec: Maintenance) -> list[MaintenanceExclusion]:
+    """The exclusions, the one that holds upgrades first. It starts with the first window: a date that stands still."""
+    if not spec.hold_upgrades:
+        return spec.exclusions
+    held = MaintenanceExclusion(name=HELD, start=spec.window.start, scope="NO_MINOR_OR_NODE_UPGRADES")
+    return [held, *spec.exclusions]
+
+
 def _maintenance(spec: Maintenance) -> gke.ContainerClusterMaintenancePolicy:
     return gke.ContainerClusterMaintenancePolicy(
         recurring_window=gke.ContainerClusterMaintenancePolicyRecurringWindow(
@@ -245,96 +282,12 @@ def _maintenance(spec: Maintenance) -> gke.ContainerClusterMaintenancePolicy:
             gke.ContainerClusterMaintenancePolicyMaintenanceExclusion(
                 exclusion_name=entry.name,
                 start_time=entry.start,
-                end_time=entry.end,
+                end_time=entry.end or "",
                 exclusion_options=gke.ContainerClusterMaintenancePolicyMaintenanceExclusionExclusionOptions(
                     scope=entry.scope
                 ),
             )
-            for entry in spec.exclusions
+            for entry in _exclusions(spec)
         ]
         or None,
     )
-
-
-@dataclass(frozen=True, kw_only=True, config=PROPS)
-class CpuPoolProps:
-    """An autoscaled pool for the Ray head, operators and system pods."""
-
-    name: ClusterName
-    """Name of the pool, at most 40 characters."""
-    project: Text
-    """Project of the cluster."""
-    cluster: Text
-    """Name of the cluster."""
-    location: Text
-    """Region of the cluster."""
-    zone: Zone
-    """Zone of the nodes."""
-    nodes_account: Text
-    """E-mail address of the nodes' service account."""
-    machine_type: Text = "n2-highmem-16"
-    """Machine type. Default: n2-highmem-16."""
-    min_nodes: Annotated[int, Field(ge=0)] = 1
-    """Fewest nodes. Default: 1."""
-    max_nodes: Annotated[int, Field(ge=1)] = 5
-    """Most nodes. Default: 5."""
-    disk_gib: Annotated[int, Field(ge=50, le=65536)] = 200
-    """Boot disk in GiB, at least 50. Default: 200."""
-    disk_type: Text = "pd-balanced"
-    """Boot disk type, one that the machine type takes. Default: pd-balanced."""
-    secure_boot: bool = False
-    """Secure Boot. Default: no; on a CPU machine it stops the Lustre kernel module from loading."""
-    max_pods_per_node: Annotated[int, Field(ge=8, le=256)] = 110
-    """Most pods on a node, 8 to 256. Default: 110."""
-    labels: Labels = field(default_factory=dict)
-    """Labels of the machines. Default: none."""
-
-    @model_validator(mode="after")
-    def _most_is_not_below_least(self) -> Self:
-        if self.max_nodes < self.min_nodes:
-            raise ValueError(f"max_nodes: {self.max_nodes} is not at least min_nodes ({self.min_nodes})")
-        return self
-
-
-class CpuPool(Part):
-    """A pool of CPU nodes: ``google_container_node_pool.<id>``."""
-
-    def __init__(self, scope: Construct, id_: str, props: CpuPoolProps) -> None:
-        super().__init__(scope, id_)
-        self.pool = pool.ContainerNodePool(
-            scope,
-            id_,
-            name=props.name,
-            project=props.project,
-            cluster=props.cluster,
-            location=props.location,
-            node_locations=[props.zone],
-            initial_node_count=props.min_nodes,
-            autoscaling=pool.ContainerNodePoolAutoscaling(
-                min_node_count=props.min_nodes, max_node_count=props.max_nodes, location_policy="BALANCED"
-            ),
-            max_pods_per_node=props.max_pods_per_node,
-            network_config=pool.ContainerNodePoolNetworkConfig(enable_private_nodes=True),
-            management=pool.ContainerNodePoolManagement(auto_repair=True, auto_upgrade=True),
-            upgrade_settings=pool.ContainerNodePoolUpgradeSettings(strategy="SURGE", max_surge=1, max_unavailable=0),
-            node_config=pool.ContainerNodePoolNodeConfig(
-                machine_type=props.machine_type,
-                image_type="COS_CONTAINERD",
-                disk_size_gb=props.disk_gib,
-                disk_type=props.disk_type,
-                service_account=props.nodes_account,
-                oauth_scopes=NODE_SCOPES,
-                gvnic=pool.ContainerNodePoolNodeConfigGvnic(enabled=True),
-                shielded_instance_config=pool.ContainerNodePoolNodeConfigShieldedInstanceConfig(
-                    enable_secure_boot=props.secure_boot, enable_integrity_monitoring=True
-                ),
-                workload_metadata_config=pool.ContainerNodePoolNodeConfigWorkloadMetadataConfig(mode="GKE_METADATA"),
-                metadata={"disable-legacy-endpoints": "true"},
-                resource_labels=dict(props.labels) or None,
-            ),
-            # The autoscaler moves the count, and a count that moved would rebuild the pool
-            # (terraform-provider-google#6901).
-            lifecycle=TerraformResourceLifecycle(ignore_changes=["initial_node_count"]),
-            timeouts=pool.ContainerNodePoolTimeouts(create="60m", update="60m", delete="60m"),
-        )
-        """The cdktf resource."""

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate, pairwise
 
+#: Name of the exclusion that `hold_upgrades` makes.
+HELD = "no-minor-or-node-upgrades"
+
 _WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
 #: Days over which occurrences are counted: two rounds of the longest rule that is read, and a window more.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from findings import Problem, ProfilePath, Severity, dotted, rule
-from groundplan.cluster.maintenance import RecurrenceError, least_occurrences, moment, shortest_gap
+from groundplan.cluster.maintenance import HELD, RecurrenceError, least_occurrences, moment, shortest_gap
 from groundplan.site.resolve import Site
 
 _MAINTENANCE: ProfilePath = ("cluster", "maintenance")
@@ -18,8 +18,10 @@ _LEAST_WINDOW = timedelta(hours=4)
 _LEAST_HOURS = 48
 _OLDER_DAYS, _NEWER_DAYS = 32, 92
 
-#: Longest exclusion in days by scope, and the most exclusions.
-_LONGEST = {"NO_UPGRADES": 30, "NO_MINOR_UPGRADES": 180, "NO_MINOR_OR_NODE_UPGRADES": 180}
+#: Longest exclusion in days with scope NO_UPGRADES, and the most exclusions.
+_LONGEST_FULL = 30
+#: Days from a version's release to its end of support, and to the end of extended support: 14 and 24 months.
+_SUPPORTED, _EXTENDED = 426, 731
 _MOST_NO_UPGRADES, _MOST_EXCLUSIONS = 3, 20
 
 
@@ -32,12 +34,12 @@ def maintenance_dates(site: Site) -> Iterator[Problem]:
     Mend: real times, the end after the start.
     """
     spec = site.profile.cluster.maintenance
-    entries = [(_WINDOW, spec.window.start, spec.window.end)]
+    entries: list[tuple[ProfilePath, str, str | None]] = [(_WINDOW, spec.window.start, spec.window.end)]
     entries += [((*_MAINTENANCE, "exclusions", n), e.start, e.end) for n, e in enumerate(spec.exclusions)]
     for path, start, end in entries:
-        first, last = moment(start), moment(end)
+        first, last = moment(start), moment(end) if end else None
         for name, text, value in (("start", start, first), ("end", end, last)):
-            if value is None:
+            if text and value is None:
                 yield Problem(
                     (*path, name), f"`{dotted((*path, name))}` {text} is no date of any calendar", "correct the day"
                 )
@@ -125,22 +127,36 @@ def _hours(length: timedelta) -> str:
 def exclusion_long(site: Site) -> Iterator[Problem]:
     """A maintenance exclusion lasts longer than its scope allows.
 
-    NO_UPGRADES may last 30 days; NO_MINOR_UPGRADES and NO_MINOR_OR_NODE_UPGRADES 180 days.
+    NO_UPGRADES may last 30 days, and needs an end. NO_MINOR_UPGRADES and NO_MINOR_OR_NODE_UPGRADES reach to the end of
+    support of the cluster's version at most: 14 months after its release, 24 on channel EXTENDED. When that is cannot
+    be told from a profile, so that a longer one is a warning; an exclusion without an end follows it by itself.
 
-    Source: GKE documentation, "Maintenance windows and exclusions", scope of maintenance to exclude.
+    Source: GKE documentation, "Maintenance windows and exclusions", scope of maintenance to exclude; "GKE versioning
+    and support", lifecycle of a minor version.
 
-    Mend: an earlier end, or a scope that lets patches through.
+    Mend: an earlier end, none at all, or a scope that lets patches through.
     """
-    for index, entry in enumerate(site.profile.cluster.maintenance.exclusions):
+    spec = site.profile.cluster
+    supported = _EXTENDED if spec.release_channel == "EXTENDED" else _SUPPORTED
+    for index, entry in enumerate(spec.maintenance.exclusions):
+        path: ProfilePath = (*_MAINTENANCE, "exclusions", index, "end")
+        full = entry.scope == "NO_UPGRADES"
+        if entry.end is None:
+            if full:
+                message = f"exclusion {entry.name} has no end; NO_UPGRADES may last {_LONGEST_FULL} days"
+                yield Problem(path, message, "give it an `end`, or use NO_MINOR_OR_NODE_UPGRADES")
+            continue
         start, end = moment(entry.start), moment(entry.end)
-        most = _LONGEST[entry.scope]
+        most = _LONGEST_FULL if full else supported
         if start and end and end - start > timedelta(days=most):
             days = (end - start) / timedelta(days=1)
+            limit = f"may last {most}" if full else f"ends with the version's support, after {most} at most"
+            until = f"end it by {start + timedelta(days=most):%Y-%m-%dT%H:%M:%SZ}"
             yield Problem(
-                (*_MAINTENANCE, "exclusions", index, "end"),
-                f"exclusion {entry.name} lasts {days:.4g} days; {entry.scope} may last {most}",
-                f"end it by {start + timedelta(days=most):%Y-%m-%dT%H:%M:%SZ}"
-                + (", or use NO_MINOR_OR_NODE_UPGRADES" if entry.scope == "NO_UPGRADES" else ""),
+                path,
+                f"exclusion {entry.name} lasts {days:.4g} days; {entry.scope} {limit}",
+                f"{until}, or use NO_MINOR_OR_NODE_UPGRADES" if full else "leave `end` out: it follows the version",
+                Severity.ERROR if full else Severity.WARNING,
             )
 
 
@@ -154,11 +170,13 @@ def exclusion_count(site: Site) -> Iterator[Problem]:
 
     Mend: remove those that have passed; give each a name of its own.
     """
-    entries = site.profile.cluster.maintenance.exclusions
+    spec = site.profile.cluster.maintenance
+    entries = spec.exclusions
+    held = int(spec.hold_upgrades)
     full = sum(entry.scope == "NO_UPGRADES" for entry in entries)
     for count, most, what in (
         (full, _MOST_NO_UPGRADES, "NO_UPGRADES exclusions"),
-        (len(entries), _MOST_EXCLUSIONS, "exclusions"),
+        (len(entries) + held, _MOST_EXCLUSIONS, "exclusions, the one of `hold_upgrades` included,"),
     ):
         if count > most:
             yield Problem(
@@ -166,7 +184,7 @@ def exclusion_count(site: Site) -> Iterator[Problem]:
                 f"{count} {what} are more than {most}, the most a cluster takes",
                 "remove those that have passed",
             )
-    seen: set[str] = set()
+    seen: set[str] = {HELD} if held else set()
     for index, entry in enumerate(entries):
         if entry.name in seen:
             path = (*_MAINTENANCE, "exclusions", index, "name")
@@ -189,10 +207,10 @@ def exclusion_expired(site: Site) -> Iterator[Problem]:
     if site.as_of is None:
         return
     for index, entry in enumerate(site.profile.cluster.maintenance.exclusions):
-        end = moment(entry.end)
+        end = moment(entry.end) if entry.end else None
         if end and end.date() < site.as_of:
             yield Problem(
                 (*_MAINTENANCE, "exclusions", index, "end"),
-                f"exclusion {entry.name} ended on {entry.end[:10]}, before {site.as_of}",
+                f"exclusion {entry.name} ended on {end:%Y-%m-%d}, before {site.as_of}",
                 "remove it, or move its end",
             )

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from findings import Problem, ProfilePath, Severity, rule
 from groundplan.kernel.gke import is_below
-from groundplan.kernel.ranges import admits_internet, is_private
+from groundplan.kernel.protection import is_unprotected
+from groundplan.kernel.ranges import admits_internet, is_private, is_unrestricted
 from groundplan.site.resolve import Site
 
 _CONTROL_PLANE: ProfilePath = ("cluster", "control_plane")
@@ -86,7 +87,8 @@ def public_endpoint_unrestricted(site: Site) -> Iterator[Problem]:
     Mend: `authorized_networks`, or `public_endpoint: false` and the DNS endpoint.
     """
     control_plane = site.profile.cluster.control_plane
-    if control_plane.public_endpoint and not control_plane.authorized_networks:
+    # A profile cannot say that it means nobody: an empty list is one that was forgotten.
+    if is_unrestricted(control_plane.public_endpoint, control_plane.authorized_networks or None):
         yield Problem(
             (*_CONTROL_PLANE, "public_endpoint"),
             "`cluster.control_plane.public_endpoint` is true without `authorized_networks`",
@@ -150,7 +152,7 @@ def deletion_unprotected(site: Site) -> Iterator[Problem]:
 
     Mend: leave `deletion_protection` out; turn it off in the change that destroys the site.
     """
-    if site.profile.environment == "prod" and not site.cluster.deletion_protection:
+    if is_unprotected(site.profile.environment, site.cluster.deletion_protection):
         yield Problem(
             ("cluster", "deletion_protection"),
             "`cluster.deletion_protection` is false in prod",

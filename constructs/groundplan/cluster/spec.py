@@ -60,8 +60,8 @@ class MaintenanceExclusion(Section):
     """Name of the exclusion."""
     start: Timestamp
     """First moment, UTC."""
-    end: Timestamp
-    """Last moment, UTC."""
+    end: Timestamp | None = None
+    """Last moment, UTC. Default: the end of support of the cluster's version (not with NO_UPGRADES)."""
     scope: Literal["NO_UPGRADES", "NO_MINOR_UPGRADES", "NO_MINOR_OR_NODE_UPGRADES"] = "NO_MINOR_OR_NODE_UPGRADES"
     """What is excluded."""
 
@@ -71,8 +71,11 @@ class Maintenance(Section):
 
     window: MaintenanceWindow = MaintenanceWindow()
     """Recurring window."""
+    hold_upgrades: bool = True
+    """No minor and no node upgrade by GKE until the version's end of support: a node upgrade takes a training's nodes.
+    Patches of the control plane still come. Turn it off to let GKE upgrade in the window."""
     exclusions: list[MaintenanceExclusion] = []
-    """Exclusions, e.g. while a long training runs."""
+    """Further exclusions, e.g. NO_UPGRADES while a deadline is near."""
 
 
 class CpuPool(Section):

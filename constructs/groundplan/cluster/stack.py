@@ -19,7 +19,7 @@ class ClusterStack(SiteStack):
         self.nodes = NodeAccount(self, "nodes", node_account_props(site))
         props = cluster_props(site, self.nodes.email)
         self.cluster = PrivateCluster(self, "cluster", props, depends_on=self.nodes.roles)
-        self.cpu_pool = CpuPool(self, "cpu-pool", cpu_pool_props(site, self.cluster.name, self.nodes.email))
+        self.cpu_pool = CpuPool(self, "cpu-pool", cpu_pool_props(site, self.cluster, self.nodes.email))
         self.workload = WorkloadAccount(self, "workload", workload_account_props(site), cluster=self.cluster.cluster)
         for bucket in site.profile.storage.buckets:
             access = BucketAccessProps(bucket=bucket.name, member=self.workload.member)
@@ -59,6 +59,7 @@ def cluster_props(site: Site, nodes_account: str) -> PrivateClusterProps:
         services_range=site.network.services_range,
         workload_pool=site.cluster.workload_pool,
         deletion_protection=site.cluster.deletion_protection,
+        prevent_destroy=site.prevent_destroy,
         release_channel=spec.release_channel,
         version=spec.version,
         max_pods_per_node=spec.max_pods_per_node,
@@ -71,13 +72,14 @@ def cluster_props(site: Site, nodes_account: str) -> PrivateClusterProps:
     )
 
 
-def cpu_pool_props(site: Site, cluster: str, nodes_account: str) -> CpuPoolProps:
-    """The site's CPU pool in the cluster of that name; `nodes_account` is an e-mail address."""
+def cpu_pool_props(site: Site, cluster: PrivateCluster, nodes_account: str) -> CpuPoolProps:
+    """The site's CPU pool in its cluster; `nodes_account` is an e-mail address."""
     spec = site.profile.cluster.cpu_pool
     return CpuPoolProps(
         name=spec.name,
         project=site.project,
-        cluster=cluster,
+        cluster=cluster.name,
+        replaced_with=(cluster.replaced_with,),
         location=site.region,
         zone=site.zone,
         nodes_account=nodes_account,

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 import click
 
 from fast_bindings import BindingsError, use_node
+from groundplan.catalog.newer import pinned_versions
 
 #: Oldest Terraform that takes write-only arguments and ephemeral variables.
 TERRAFORM_FLOOR = (1, 11)
@@ -70,6 +71,8 @@ def examine() -> Iterator[Check]:
     yield _package("grpcio", "pip install 'groundplan[rehearsal]'", "rehearse")
     yield _package("msgpack", "pip install 'groundplan[rehearsal]'", "rehearse")
     yield _terraform()
+    for provider, release in pinned_versions().items():
+        yield Check(f"provider {provider}", True, f"{release} (pinned in the output, and the release that is tested)")
     yield _tool(
         "cdktf", ["--version"], "npm install -g cdktf-cli@0.21.0 (Node 20) or cdktn-cli (Node 22.19+)", "cdktf deploy"
     )

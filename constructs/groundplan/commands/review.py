@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +31,26 @@ _VERDICTS = {"dangerous": (Verdict.DANGEROUS,), "decision": (Verdict.DANGEROUS, 
 _Command = Callable[..., Any]
 
 
-def _options(command: _Command) -> _Command:
+@dataclass(frozen=True, slots=True)
+class _Asked:
     """What both commands take."""
+
+    form: str
+    output: Path | None
+    fail_on: tuple[str, ...]
+    prices: Path | None
+    ignores: tuple[str, ...]
+    policies: tuple[Path, ...]
+
+
+def _options(command: _Command) -> _Command:
+    """The options of both commands, which are given to it together, as `asked`."""
+
+    @functools.wraps(command)
+    def gather(*arguments: Any, **given: Any) -> Any:
+        asked = _Asked(**{each.name: given.pop(each.name) for each in fields(_Asked)})
+        return command(*arguments, asked=asked, **given)
+
     for option in reversed(
         (
             click.option(
@@ -62,8 +82,8 @@ def _options(command: _Command) -> _Command:
             ),
         )
     ):
-        command = option(command)
-    return command
+        gather = option(gather)
+    return gather
 
 
 @click.command()
@@ -76,12 +96,7 @@ def _options(command: _Command) -> _Command:
 def review(
     context: click.Context,
     plans: tuple[Path, ...],
-    form: str,
-    output: Path | None,
-    fail_on: tuple[str, ...],
-    prices: Path | None,
-    ignores: tuple[str, ...],
-    policies: tuple[Path, ...],
+    asked: _Asked,
     profile: Path | None,
 ) -> None:
     """Report what Terraform plans would do, for a reviewer to sign.
@@ -98,7 +113,7 @@ def review(
     def run() -> Sequence[Plan]:
         return read_plans(plans)
 
-    _report(context, run, form, output, fail_on, prices, ignores, policies, profile=profile)
+    _report(context, run, asked, profile=profile)
 
 
 @click.command()
@@ -109,12 +124,7 @@ def review(
 def diff(
     context: click.Context,
     sides: tuple[Path, ...],
-    form: str,
-    output: Path | None,
-    fail_on: tuple[str, ...],
-    prices: Path | None,
-    ignores: tuple[str, ...],
-    policies: tuple[Path, ...],
+    asked: _Asked,
     revisions: tuple[str, str] | None,
 ) -> None:
     """Report what changes between two synth outputs, or two revisions of a profile: no state, no Terraform, no cloud.
@@ -140,7 +150,7 @@ def diff(
             old, new = _two_sides(sides, revisions, Path(scratch))
             return compare_outputs(old, new, names)
 
-        _report(context, run, form, output, fail_on, prices, ignores, policies, compared=names)
+        _report(context, run, asked, compared=names)
 
 
 def _two_sides(sides: tuple[Path, ...], revisions: tuple[str, str] | None, scratch: Path) -> tuple[Path, Path]:
@@ -176,21 +186,16 @@ def read_plans(files: Sequence[Path]) -> list[Plan]:
 def _report(
     context: click.Context,
     run: Callable[[], Sequence[Plan]],
-    form: str,
-    output: Path | None,
-    fail_on: tuple[str, ...],
-    prices: Path | None,
-    ignores: tuple[str, ...],
-    policies: tuple[Path, ...],
+    asked: _Asked,
     *,
     profile: Path | None = None,
     compared: tuple[str, str] = ("", ""),
 ) -> None:
     try:
-        own = load_policies(policies)
-        words = _words(fail_on, own)
-        given = _ignores(ignores)
-        listed = load_prices(prices) if prices else None
+        own = load_policies(asked.policies)
+        words = _words(asked.fail_on, own)
+        given = _ignores(asked.ignores)
+        listed = load_prices(asked.prices) if asked.prices else None
         accepted, digest = _profile(profile, own)
         result = assess(
             run(),
@@ -202,7 +207,7 @@ def _report(
     except UnusableInput as error:
         click.echo(f"groundplan {context.info_name}: {error}", err=True)
         context.exit(2)
-    print_report(_render(form, result, own), f"groundplan {context.info_name}", output)
+    print_report(_render(asked.form, result, own), f"groundplan {context.info_name}", asked.output)
     failing = [word for word in words if fails(result, word)]
     if failing:
         click.echo(f"groundplan {context.info_name}: failing on {', '.join(failing)}", err=True)

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from findings import Finding, ProfileError, UserError
 from groundplan.emit.artefacts import artefacts
 from groundplan.emit.modules import load, type_checks
+from groundplan.kernel import stack_files
 from groundplan.site.check import checked_site
 from groundplan.site.resolve import Site
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:  # cdktf is loaded by who synthesizes
 
 #: An unresolved cdktf token that leaked into a string would reach Terraform as nonsense.
 _LEAKED_TOKEN = re.compile(r"TfToken\[|\$\{TFTOKEN|Token\[TOKEN\.")
+
+#: Characters of a text in a stack's JSON, where each is one line: of a longer one no reviewer sees what changes.
+MAX_TEXT = 4000
 
 MANIFEST = "manifest.json"
 TERRAFORM_FILE = "cdk.tf.json"
@@ -120,8 +124,8 @@ class SiteProgram:
     def synth(self) -> Output:
         """Write everything that ``groundplan synth`` writes, and what was added; once.
 
-        Raises UserError on a leaked token, on what cdktf refuses, and when the folder cannot be written; nothing of
-        the old output has changed then.
+        Raises UserError on a leaked token, on a text of more than `MAX_TEXT` characters, on what cdktf refuses, and
+        when the folder cannot be written; nothing of the old output has changed then.
         """
         scratch = Path(self._scratch.name)
         try:
@@ -155,7 +159,7 @@ def _cdktf_failed(error: RuntimeError) -> UserError:
 
 
 def _inspect(name: str, scratch: Path, out: Path) -> StackOutput:
-    """Count what was written, and refuse what no review would notice: leaked tokens."""
+    """Count what was written, and refuse what no review would notice: leaked tokens, texts of a whole file."""
     relative = Path("stacks") / name / TERRAFORM_FILE
     text = (scratch / relative).read_text("utf-8")
     leaked = _LEAKED_TOKEN.search(text)
@@ -163,8 +167,21 @@ def _inspect(name: str, scratch: Path, out: Path) -> StackOutput:
         line = text.count("\n", 0, leaked.start()) + 1
         raise UserError(f"{relative}:{line} holds an unresolved token; this is a fault of groundplan, please report it")
     document: dict[str, Any] = json.loads(text)
+    for path, long in _long_texts(document):
+        raise UserError(
+            f"{relative}: {'.'.join(path)} is a text of {len(long)} characters, in one line that nobody can review;"
+            ' put it into a file beside the stack and read it with ${file("${path.module}/FILE")}'
+        )
     resources = {kind: len(entries) for kind, entries in sorted(document.get("resource", {}).items())}
     return StackOutput(name, out / relative, resources)
+
+
+def _long_texts(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(value, str) and len(value) > MAX_TEXT:
+        yield path, value
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, each in inner:
+        yield from _long_texts(each, (*path, str(step)))
 
 
 def _move_into_place(scratch: Path, out: Path) -> None:
@@ -193,5 +210,6 @@ def generated_files(out: Path) -> set[Path]:
     for stack in stacks:
         folder = Path("stacks") / stack
         files |= {folder / TERRAFORM_FILE}
-        files |= {path.relative_to(out) for path in (out / folder / "chart").rglob("*") if path.is_file()}
+        for beside in (stack_files.CHART, stack_files.MANIFESTS):
+            files |= {path.relative_to(out) for path in (out / folder / beside).rglob("*") if path.is_file()}
     return {file for file in files if (out / file).is_file()}

@@ -1,4 +1,4 @@
-"""What is written beside the stacks: the pass-through charts, the job as YAML, the run-book."""
+"""What is written beside the stacks: the job as YAML, the run-book."""
 
 from __future__ import annotations
 
@@ -10,20 +10,13 @@ import jinja2
 from groundplan.cluster.values import account_email
 from groundplan.kernel.gke import ACCELERATOR_LABEL
 from groundplan.kernel.yaml_text import to_yaml
-from groundplan.platform.chart_files import chart_files
 from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.site.resolve import Site
 
 
 def artefacts(site: Site) -> dict[str, str]:
     """Path within the output folder -> text."""
-    files = {
-        f"stacks/{site.stack_name(entry.name)}/chart/{name}": text
-        for entry in site.stacks
-        if entry.chart
-        for name, text in chart_files().items()
-    }
-    return files | {"rayjob.yaml": job_yaml(site), "runbook.md": runbook(site)}
+    return {"rayjob.yaml": job_yaml(site), "runbook.md": runbook(site)}
 
 
 def job_yaml(site: Site) -> str:

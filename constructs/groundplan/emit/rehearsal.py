@@ -10,7 +10,7 @@ import staged_terraform
 from groundplan.catalog import shipped
 from groundplan.site.resolve import Site
 from groundplan.site.stacks import kind_of, rank
-from staged_terraform import Facts, Knowledge, Options, Progress, Report
+from staged_terraform import Facts, Knowledge, Options, Progress, Report, SchemaChanges
 
 
 @functools.cache
@@ -19,9 +19,16 @@ def provider_facts() -> Facts:
     return Facts.from_data(shipped("provider_facts"))
 
 
+@functools.cache
+def schema_changes() -> SchemaChanges:
+    """The providers that the output pins (``catalog/provider_changes.yaml``), read once."""
+    data = shipped("provider_changes")
+    return SchemaChanges(data["versions"], data["resources"], data["ephemeral"])
+
+
 def knowledge() -> Knowledge:
     """What groundplan tells a rehearsal."""
-    return Knowledge(provider_facts(), kind_of, rank, _cache())
+    return Knowledge(provider_facts(), kind_of, rank, _cache(), schema_changes())
 
 
 def outside_of(site: Site) -> frozenset[tuple[str, str]]:

@@ -8,6 +8,14 @@ from findings import Problem, ProfilePath, Severity, rule
 from groundplan.gpu.rules import pool_path
 from groundplan.gpu.spec import Reservation
 from groundplan.gpu.values import DYNAMIC, PoolValues
+from groundplan.kernel.gke import ReservationPath
+from groundplan.kernel.node_pools import (
+    auto_upgrade_trouble,
+    has_two_counts,
+    is_no_range,
+    lacks_reservation,
+    no_placement_because,
+)
 from groundplan.site.resolve import Site
 
 
@@ -23,7 +31,8 @@ def reservation_missing(site: Site) -> Iterator[Problem]:
     Mend: `reservation:` at the top of the profile or on the pool; or another `capacity`.
     """
     for pool in site.pools:
-        if pool.capacity == "reservation" and pool.reservation is None:
+        names = [pool.reservation.name] if pool.reservation else []
+        if lacks_reservation(pool.capacity == "reservation", names):
             yield Problem(
                 pool_path(pool, "capacity"),
                 f"GPU pool {pool.name} has `capacity: reservation` and no reservation",
@@ -117,11 +126,11 @@ def reservation_oversubscribed(site: Site) -> Iterator[Problem]:
 
     Mend: fewer nodes, or the right count.
     """
-    wanted: dict[str, list[PoolValues]] = {}
+    wanted: dict[ReservationPath, list[PoolValues]] = {}
     for pool in site.pools:
-        if pool.capacity == "reservation" and pool.reservation:
+        if pool.capacity == "reservation" and pool.reservation_path:
             wanted.setdefault(pool.reservation_path, []).append(pool)
-    for pools in wanted.values():
+    for path, pools in wanted.items():
         counts = [pool.reservation.count for pool in pools if pool.reservation and pool.reservation.count]
         if not counts:
             continue
@@ -131,7 +140,7 @@ def reservation_oversubscribed(site: Site) -> Iterator[Problem]:
             key = "autoscaling" if pools[-1].spec.autoscaling else "nodes"
             yield Problem(
                 pool_path(pools[-1], key),
-                f"the reservation {pools[0].reservation_path} holds {min(counts)} machines; {names} want {most}",
+                f"the reservation {path} holds {min(counts)} machines; {names} want {most}",
                 f"lower the nodes to {min(counts)} in all, or correct `count`",
                 None if least > min(counts) else Severity.WARNING,
             )
@@ -150,13 +159,13 @@ def node_count_mode(site: Site) -> Iterator[Problem]:
     """
     for pool in site.pools:
         spec = pool.spec
-        if spec.nodes is not None and spec.autoscaling:
+        if has_two_counts(spec.nodes, spec.autoscaling is not None):
             yield Problem(
                 pool_path(pool, "autoscaling"),
                 f"GPU pool {pool.name} has both `nodes: {spec.nodes}` and `autoscaling`",
                 "keep one of them",
             )
-        if spec.autoscaling and spec.autoscaling.min > spec.autoscaling.max:
+        if spec.autoscaling and is_no_range(spec.autoscaling.min, spec.autoscaling.max):
             yield Problem(
                 pool_path(pool, "autoscaling", "min"),
                 f"GPU pool {pool.name}: `autoscaling.min` {spec.autoscaling.min} is above `max` {spec.autoscaling.max}",
@@ -226,12 +235,8 @@ def placement_conflict(site: Site) -> Iterator[Problem]:
     Mend: remove `placement` from the pool.
     """
     for pool in site.pools:
-        if pool.spec.placement and pool.capacity in ("reservation", "queued"):
-            why = (
-                "the reservation has a policy of its own"
-                if pool.capacity == "reservation"
-                else "queued provisioning takes none"
-            )
+        why = no_placement_because(specific=pool.capacity == "reservation", queued=pool.capacity == "queued")
+        if pool.spec.placement and why:
             yield Problem(
                 pool_path(pool, "placement"),
                 f"GPU pool {pool.name} has `placement: {pool.spec.placement}` and `capacity: {pool.capacity}`: {why}",
@@ -250,14 +255,15 @@ def auto_upgrade_channel(site: Site) -> Iterator[Problem]:
 
     Mend: leave `auto_upgrade` out; hold upgrades off with a maintenance exclusion.
     """
+    channel = site.profile.cluster.release_channel
     for pool in site.pools:
-        if not pool.auto_upgrade:
+        severity = auto_upgrade_trouble(pool.auto_upgrade, channel, queued=pool.capacity == "queued")
+        if severity:
             yield Problem(
                 pool_path(pool, "auto_upgrade"),
-                f"GPU pool {pool.name} has `auto_upgrade: false`; channel "
-                f"{site.profile.cluster.release_channel} demands it",
+                f"GPU pool {pool.name} has `auto_upgrade: false`; channel {channel} demands it",
                 "leave it out, and add a maintenance exclusion for the time of the training",
-                Severity.WARNING if pool.capacity == "queued" else None,
+                severity,
             )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cdktf import ITerraformDependable, TerraformResourceLifecycle, TerraformStack
 from cdktf_cdktf_provider_google import container_node_pool as pool
@@ -16,6 +16,7 @@ from constructs import Construct
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
+from groundplan.catalog.newer import set_newer
 from groundplan.gpu.fabric_constructs import (
     AttachedNetworks,
     GvnicNetwork,
@@ -108,8 +109,10 @@ class GpuNodePoolProps:
     """Auto-upgrade, which a release channel demands. Default: on."""
     compact_placement: bool = False
     """Compact placement policy; never with a reservation, which has its own. Default: no."""
-    host_maintenance: Literal["AS_NEEDED", "PERIODIC"] | None = None
-    """Host maintenance interval; must equal the reservation's. Default: Google's."""
+    drain_hours: Annotated[int, Field(ge=1, le=24)] | None = None
+    """Hours for which a PodDisruptionBudget is honoured when nodes are drained, 1 to 24. Default: GKE's own (1)."""
+    prevent_destroy: bool = False
+    """A plan that would destroy or replace the pool fails. Default: no."""
     max_run_hours: Annotated[int, Field(ge=1, le=168)] | None = None
     """With flex_start or queued: hours after which the nodes are taken back, 1 to 168. Default: Google's own
     limit."""
@@ -134,7 +137,8 @@ class GpuNodePoolProps:
 
 
 class GpuNodePool(Part):
-    """The pool, and a `terraform_data` that makes a change of its shape the replacement that it is.
+    """The pool, ``google_container_node_pool.<id>``, and ``terraform_data.shape-<name of the pool>``, which makes a
+    change of its shape the replacement that it is.
 
     `depends_on` is what must be there first, such as the right to use another project's subnetworks.
     """
@@ -191,11 +195,16 @@ class GpuNodePool(Part):
             if dynamic
             else pool.ContainerNodePoolUpgradeSettings(strategy="SURGE", max_surge=0, max_unavailable=1),
             node_config=_node_config(props),
-            lifecycle=TerraformResourceLifecycle(replace_triggered_by=[*triggers, f"terraform_data.{shape}.id"]),
+            lifecycle=TerraformResourceLifecycle(
+                replace_triggered_by=[*triggers, f"terraform_data.{shape}.id"],
+                prevent_destroy=props.prevent_destroy or None,
+            ),
             # A create that timed out leaves a tainted pool; 8-GPU machines take their time.
             timeouts=pool.ContainerNodePoolTimeouts(create="120m", update="120m", delete="120m"),
             depends_on=list(depends_on) or None,
         )
+        if props.drain_hours:
+            set_newer(self.node_pool, "node_drain_config", [{"pdb_timeout_duration": f"{props.drain_hours * 3600}s"}])
 
 
 def _autoscaling(props: GpuNodePoolProps) -> pool.ContainerNodePoolAutoscaling | None:
@@ -207,9 +216,6 @@ def _autoscaling(props: GpuNodePoolProps) -> pool.ContainerNodePoolAutoscaling |
 
 
 def _node_config(props: GpuNodePoolProps) -> pool.ContainerNodePoolNodeConfig:
-    maintenance: Any = None
-    if props.host_maintenance:
-        maintenance = pool.ContainerNodePoolNodeConfigHostMaintenancePolicy(maintenance_interval=props.host_maintenance)
     driver = pool.ContainerNodePoolNodeConfigGuestAcceleratorGpuDriverInstallationConfig(
         gpu_driver_version=props.driver
     )
@@ -226,7 +232,8 @@ def _node_config(props: GpuNodePoolProps) -> pool.ContainerNodePoolNodeConfig:
         ],
         reservation_affinity=_affinity(props),
         spot=True if props.capacity == "spot" else None,
-        flex_start=True if props.capacity == "flex_start" else None,
+        # A queued pool is a flex-start one whose nodes come all at once, for a ProvisioningRequest.
+        flex_start=True if props.capacity in DYNAMIC else None,
         max_run_duration=f"{props.max_run_hours * 3600}s" if props.max_run_hours else None,
         ephemeral_storage_local_ssd_config=pool.ContainerNodePoolNodeConfigEphemeralStorageLocalSsdConfig(
             local_ssd_count=props.local_ssds
@@ -242,7 +249,6 @@ def _node_config(props: GpuNodePoolProps) -> pool.ContainerNodePoolNodeConfig:
             enable_secure_boot=props.secure_boot, enable_integrity_monitoring=True
         ),
         workload_metadata_config=pool.ContainerNodePoolNodeConfigWorkloadMetadataConfig(mode="GKE_METADATA"),
-        host_maintenance_policy=maintenance,
         linux_node_config=pool.ContainerNodePoolNodeConfigLinuxNodeConfig(sysctls=SYSCTLS),
         metadata={"disable-legacy-endpoints": "true"},
         labels=dict(props.labels) or None,

@@ -64,6 +64,29 @@ def machine_fabric(site: Site) -> Iterator[Problem]:
             )
 
 
+@rule("host-maintenance")
+def host_maintenance(site: Site) -> Iterator[Problem]:
+    """A GPU pool asks for a host maintenance interval, which the google provider never sends.
+
+    The argument stands in the provider's schema as one that replaces the pool, and nowhere else: it is in no request,
+    is never read back, and every later plan destroys and makes the pool anew. GKE takes the interval in its beta API
+    alone. Machines of a reservation have the interval that the reservation was made with.
+
+    Source: hashicorp/google 6.50.0 and 7.45.0, container/node_config.go, `host_maintenance_policy`: ForceNew, and
+    neither expanded nor flattened.
+
+    Mend: leave `host_maintenance` out; the interval is set where the reservation is made.
+    """
+    for pool in site.pools:
+        if pool.spec.host_maintenance is not None:
+            yield Problem(
+                pool_path(pool, "host_maintenance"),
+                f"`gpu.pools[{pool.index}].host_maintenance` {pool.spec.host_maintenance} would replace pool "
+                f"{pool.name} at every plan: the google provider never sends it",
+                "leave it out; it is set where the reservation is made",
+            )
+
+
 def _unwired(machine: Machine) -> str:
     """Why the NICs of a GPU machine cannot be wired; empty when they can."""
     transports: dict[str, str] = shipped("machines")["other_fabrics"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from findings import Problem, ProfilePath, Severity, rule
 from groundplan.gpu.values import PoolValues
 from groundplan.kernel.gke import GPU_TAINT, region_of
-from groundplan.kernel.roce import ROCE_MTU, ROCE_PROFILE
+from groundplan.kernel.roce import ROCE_MTU, ROCE_PROFILE, is_outside, zone_of_profile
 from groundplan.site.resolve import Site
 
 
@@ -143,9 +143,10 @@ def _apart_from_roce(site: Site) -> Iterator[tuple[PoolValues, str]]:
     """The pools outside the RoCE network's zone, and what says so; one in another region is pool-zone-region's."""
     fabric = site.fabric
     known = not fabric.rdma_exists or "network_profile" in site.profile.gpu.rdma.model_fields_set
-    zone = fabric.network_profile.partition("-vpc-")[0] if known else site.pools[0].zone
+    profile = fabric.network_profile if known else site.pools[0].zone + ROCE_PROFILE
+    zone = zone_of_profile(profile)
     for pool in site.pools:
-        if pool.zone != zone and not _in_other_region(site, pool):
+        if is_outside([pool.zone], profile) and not _in_other_region(site, pool):
             where = (
                 f"the RoCE network {fabric.rdma_vpc} is of zone {zone}" if known else f"another pool stands in {zone}"
             )

@@ -160,7 +160,10 @@ class GpuPool(Section):
     auto_upgrade: bool | None = None
     """Auto-upgrade. Default: yes, as a release channel demands."""
     host_maintenance: Literal["AS_NEEDED", "PERIODIC"] | None = None
-    """Host maintenance interval; must equal the reservation's. Default: not set."""
+    """Refused: the google provider never sends it, and would replace the pool at every plan. It is the
+    reservation's to set."""
+    drain_hours: Annotated[int, Field(ge=1, le=24)] | None = None
+    """Hours for which a PodDisruptionBudget is honoured when nodes are drained. Default: GKE's own (1)."""
     max_run_hours: Annotated[int, Field(ge=1, le=168)] | None = None
     """With flex_start or queued: hours after which the nodes are taken back (at most 7 days)."""
     secure_boot: bool = True

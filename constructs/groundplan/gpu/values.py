@@ -77,7 +77,7 @@ class PoolValues:
     zone: str
     capacity: Capacity
     reservation: Reservation | None
-    reservation_path: str
+    reservation_path: ReservationPath | None
     fixed_nodes: int | None
     min_nodes: int
     max_nodes: int
@@ -152,7 +152,7 @@ def _pool_values(catalog: Catalog, defaults: PoolDefaults, index: int, spec: Gpu
         zone=spec.zone or defaults.zone,
         capacity=spec.capacity,
         reservation=reservation,
-        reservation_path=str(_path(reservation, defaults.project)) if reservation else "",
+        reservation_path=_path(reservation, defaults.project) if reservation else None,
         fixed_nodes=fixed,
         min_nodes=spec.autoscaling.min if spec.autoscaling else fixed or 0,
         max_nodes=most,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 #: Labels and the taint's key that GKE itself puts on nodes, and on GPU nodes.
 POOL_LABEL = "cloud.google.com/gke-nodepool"
@@ -74,16 +74,32 @@ class ReservationPath:
     sub_block: str = ""
 
     def __str__(self) -> str:
-        """The full form, which GKE takes for own and shared reservations alike."""
-        path = f"projects/{self.project}/reservations/{self.name}"
+        """The full form, which GKE takes for own and shared reservations alike; a name alone is the cluster's own."""
+        path = f"projects/{self.project}/reservations/{self.name}" if self.project else self.name
         if self.block:
             path += f"/reservationBlocks/{self.block}"
         if self.sub_block:
             path += f"/reservationSubBlocks/{self.sub_block}"
         return path
 
+    @property
+    def short(self) -> str:
+        """``name/block/sub-block``, as far as it goes, for people."""
+        return "/".join(filter(None, (self.name, self.block, self.sub_block)))
+
+    @property
+    def whole(self) -> ReservationPath:
+        """The reservation that this is a part of, or is."""
+        return ReservationPath(self.project, self.name)
+
+    def holds(self, other: ReservationPath) -> bool:
+        """Whether `other` is this reservation or a part of it; blocks beside one another hold nothing of each other."""
+        mine, theirs = astuple(self), astuple(other)
+        return all(not own or own == its for own, its in zip(mine, theirs, strict=True))
+
 
 _RESERVATION = re.compile(
+    r"(?:https://[a-z]+\.googleapis\.com/(?:compute/)?[^/]+/)?"
     r"(?:projects/(?P<project>[^/]+)/)?(?:zones/[^/]+/)?(?:reservations/)?(?P<name>[^/]+)"
     r"(?:/reservationBlocks/(?P<block>[^/]+))?(?:/reservationSubBlocks/(?P<sub_block>[^/]+))?"
 )

@@ -5,6 +5,7 @@ Rules of profiles and of plans both ask here, so that `check`, `diff` and `revie
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 IPNetwork = IPv4Network | IPv6Network
@@ -66,3 +67,12 @@ def admits_internet(cidr: IPNetwork | str | None) -> bool:
     if found is None or is_private(found):
         return False
     return found.prefixlen < (WIDEST_PUBLIC if found.version == 4 else WIDEST_PUBLIC_V6)
+
+
+def is_unrestricted(public_endpoint: bool, authorized: Collection[object] | None) -> bool:
+    """Whether a control plane has a public IP endpoint, and no say on who may use it.
+
+    `authorized`: who is named; None when nothing is said, which admits everyone. An empty list admits nobody outside
+    (Terraform provider documentation, google_container_cluster, `master_authorized_networks_config`).
+    """
+    return public_endpoint and authorized is None

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -113,24 +113,29 @@ def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def release_of(catalog: Catalog, version: str) -> Release | None:
     """The release called `version`; None when the catalog has none. Raises UserError on a wrong entry."""
-    _check_names("release", catalog.releases)
-    entry = catalog.releases.get(version)
-    if entry is None:
+    given = _entry(Release, "release", catalog.releases, version)
+    if given is None:
         return None
-    _check(Release, entry, f"catalog entry of release {version}")
-    given = {key: value for key, value in entry.items() if key not in ("libraries", *_ABOUT)}
-    return Release(version=version, libraries=tuple(entry.get("libraries", ())), **given)
+    return Release(**given | {"version": version, "libraries": tuple(given.get("libraries", ()))})
 
 
 def recipe_of(catalog: Catalog, name: str) -> Recipe | None:
     """The recipe called `name`; None when the catalog has none. Raises UserError on a wrong entry."""
-    _check_names("recipe", catalog.recipes)
-    entry = catalog.recipes.get(name)
+    given = _entry(Recipe, "recipe", catalog.recipes, name)
+    if given is None:
+        return None
+    flat = {"overrides": flatten(given["overrides"]), "sets": flatten(given.get("sets", {}))}
+    return Recipe(**given | {"name": name} | flat)
+
+
+def _entry(cls: type, word: str, entries: Mapping[str, dict[str, Any]], name: str) -> dict[str, Any] | None:
+    """What a catalog entry gives for `cls`; None when there is none. Raises UserError on a wrong one."""
+    _check_names(word, entries)
+    entry = entries.get(name)
     if entry is None:
         return None
-    _check(Recipe, entry, f"catalog entry of recipe {name}")
-    given = {key: value for key, value in entry.items() if key not in ("overrides", "sets", *_ABOUT)}
-    return Recipe(name=name, overrides=flatten(entry["overrides"]), sets=flatten(entry.get("sets", {})), **given)
+    _check(cls, entry, f"catalog entry of {word} {name}")
+    return {key: value for key, value in entry.items() if key not in _ABOUT}
 
 
 def model_of(name: str) -> Model:

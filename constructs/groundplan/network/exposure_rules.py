@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from findings import Problem, Severity, rule
 from groundplan.kernel.ports import WITH_PORTS, is_every_port
 from groundplan.kernel.ranges import admits_internet
+from groundplan.kernel.roce import refuses_firewall_rules
 from groundplan.network.site_ranges import ranges_of
 from groundplan.network.spec import FirewallPorts, FirewallRule
 from groundplan.site.resolve import Site
@@ -82,8 +83,9 @@ def firewall_roce(site: Site) -> Iterator[Problem]:
 
     Mend: remove the rule, or move it to the primary or gVNIC network.
     """
+    refused = refuses_firewall_rules(site.fabric.network_profile)
     for index, entry in enumerate(site.profile.network.firewall_rules):
-        if entry.network == "rdma":
+        if entry.network == "rdma" and refused:
             yield Problem(
                 ("network", "firewall_rules", index, "network"),
                 f"firewall rule {entry.name} stands on the RDMA network, whose RoCE profile refuses firewall rules",

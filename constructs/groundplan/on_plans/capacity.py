@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundplan.catalog import Machine, load_catalog
-from groundplan.kernel.addresses import pod_block as pod_block
+from groundplan.kernel.addresses import RESERVED_PER_SUBNETWORK, pod_block
+from groundplan.kernel.gke import parse_reservation
 from plan_review import values
 from plan_review.model import Resource, Resources
 
 #: Hours of an average month (365 x 24 / 12), as cloud price lists count them.
 HOURS_PER_MONTH = 730
-
-#: Addresses of a subnetwork that Google keeps.
-_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +105,10 @@ def pool(resource: Resource) -> Pool:
     zones = max(1, len(resource.texts("node_locations")))
     scaling = (resource.blocks("autoscaling") or [{}])[0]
     if scaling:
-        total = values.number(scaling.get("total_max_node_count"))
-        most = total if total is not None else zones * (values.number(scaling.get("max_node_count")) or 0)
-        low = values.number(scaling.get("total_min_node_count"))
-        least = low if low is not None else zones * (values.number(scaling.get("min_node_count")) or 0)
+        # The provider stores the pair that is not in use as zeros: totals count when the most of them is above 0.
+        most, least = (values.number(scaling.get(f"total_{end}_node_count")) or 0 for end in ("max", "min"))
+        if not most:
+            most, least = (zones * (values.number(scaling.get(f"{end}_node_count")) or 0) for end in ("max", "min"))
     else:
         given = values.number(resource.get("node_count"))
         if given is None:
@@ -147,12 +145,14 @@ def _machine(name: str) -> Machine | None:
 def _reservation(resource: Resource) -> str:
     named = resource.texts("node_config.reservation_affinity.values")
     if named:
-        path = named[0].partition("/reservations/")[2] or named[0]
-        return path.replace("/reservationBlocks", "").replace("/reservationSubBlocks", "")
+        found = parse_reservation(named[0])
+        return found.short if found else named[0]
+    if resource.flag("queued_provisioning.enabled"):  # before flex-start, which a queued pool is too
+        return "queued"
     for argument, word in (("spot", "spot"), ("flex_start", "flex-start"), ("preemptible", "preemptible")):
         if resource.flag(f"node_config.{argument}"):
             return word
-    return "queued" if resource.flag("queued_provisioning.enabled") else "on demand"
+    return "on demand"
 
 
 Counted = dict[tuple[str, str], int]
@@ -205,7 +205,7 @@ def _sizes(resources: Resources) -> dict[str, tuple[str, int]]:
     """Name of a range -> the range and its usable addresses."""
     found: dict[str, tuple[str, int]] = {}
     for each in resources.of("google_compute_subnetwork"):
-        found |= _size(each.name, each.text("ip_cidr_range"), _KEPT)
+        found |= _size(each.name, each.text("ip_cidr_range"), RESERVED_PER_SUBNETWORK)
         for second in each.blocks("secondary_ip_range"):
             found |= _size(f"{each.name} {second.get('range_name')}", values.text(second, "ip_cidr_range"), 0)
     for each in resources.of("google_compute_global_address"):

@@ -10,7 +10,7 @@ from typing import Any
 
 from findings import Severity
 from groundplan.kernel.images import parse_image
-from groundplan.on_plans.protection import is_prod
+from groundplan.on_plans.protection import says_prod
 from plan_review import helm_values, values
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.model import Resource, Resources
@@ -99,7 +99,7 @@ def _named(value: Any, kind: str) -> _Images:
         return
     if not isinstance(value, dict):
         return
-    if isinstance(value.get("kind"), str) and isinstance(value.get("apiVersion"), str):
+    if helm_values.is_object(value):
         kind = "job" if value["kind"] in _RAY else _kind_of(values.text(value, "metadata.name"))
     for key, each in value.items():
         if key == "image" and isinstance(each, str) and each:
@@ -130,4 +130,4 @@ def _prod(resource: Resource) -> bool:
     places = [resource.get(path) for path in ("resource_labels", "labels", "metadata.labels", "node_config.labels")]
     if resource.type == "helm_release":
         places += [values.get(each, "metadata.labels") for each in helm_values.objects(resource.values)]
-    return any(is_prod(each) for each in places)
+    return any(says_prod(each) for each in places)

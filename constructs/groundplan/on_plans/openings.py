@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from findings import Severity
 from groundplan.kernel.ports import WITH_PORTS, is_every_port
-from groundplan.kernel.ranges import IPNetwork, admits_internet, network_of
-from groundplan.kernel.roce import is_roce_profile
+from groundplan.kernel.ranges import IPNetwork, admits_internet, is_unrestricted, network_of
+from groundplan.kernel.roce import refuses_firewall_rules
 from plan_review import values
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.model import Resource, Resources
@@ -152,7 +152,7 @@ def firewall_roce(resources: Resources) -> Iterator[Breach]:
     roce = {
         key
         for each in resources.of("google_compute_network")
-        if is_roce_profile(each.text("network_profile"))
+        if refuses_firewall_rules(each.text("network_profile"))
         for key in (each.name, each.address)
     }
     for each in resources.of("google_compute_firewall"):
@@ -204,10 +204,12 @@ def public_endpoint_unrestricted(resources: Resources) -> Iterator[Breach]:
     for each in resources.of("google_container_cluster"):
         off = each.flag("control_plane_endpoints_config.ip_endpoints_config.enabled") is False
         private = each.flag("private_cluster_config.enable_private_endpoint")
-        restricted = each.blocks("master_authorized_networks_config") or each.is_unknown(
-            "master_authorized_networks_config"
-        )
-        if not (off or private or restricted or each.flag("enable_autopilot")):
+        networks = "master_authorized_networks_config"
+        # A block that names nobody is a choice here: it shuts everyone out. One that is not known yet may name some.
+        said = bool(each.blocks(networks)) or each.is_unknown(networks)
+        named = each.blocks(f"{networks}.cidr_blocks") if said else None
+        public = not (off or private or each.flag("enable_autopilot"))
+        if is_unrestricted(public, named):
             yield Breach(
                 each.stack,
                 each.address,

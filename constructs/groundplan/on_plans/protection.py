@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from findings import Severity
+from groundplan.kernel.protection import is_prod, is_unprotected
 from plan_review import display, values
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.losses import loss
@@ -100,9 +101,13 @@ def _breach(change: Change, guard: Guard, old: Any, new: Any) -> Breach:
     )
 
 
-def is_prod(labels: Any) -> bool:
+def says_prod(labels: Any) -> bool:
     """Whether labels say `environment: prod`, as those of all that a prod site has."""
-    return isinstance(labels, dict) and str(labels.get("environment")).startswith("prod")
+    return is_prod(_environment(labels))
+
+
+def _environment(labels: Any) -> str:
+    return str(labels.get("environment") or "") if isinstance(labels, dict) else ""
 
 
 @plan_rule("deletion-unprotected", Severity.WARNING, Category.UNPROTECT, on="resources")
@@ -114,8 +119,7 @@ def deletion_unprotected(resources: Resources) -> Iterator[Breach]:
     Mend: leave `cluster.deletion_protection` out.
     """
     for each in resources.of("google_container_cluster"):
-        labels = each.get("resource_labels", {})
-        if is_prod(labels) and each.flag("deletion_protection") is False:
+        if is_unprotected(_environment(each.get("resource_labels")), each.flag("deletion_protection")):
             yield Breach(
                 each.stack,
                 each.address,

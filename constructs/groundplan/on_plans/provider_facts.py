@@ -6,7 +6,7 @@ import functools
 
 from groundplan.catalog import shipped
 from plan_review.configurations import BUILT_IN, Known, identifying
-from staged_terraform import expand
+from staged_terraform import condition, expand
 
 
 @functools.cache
@@ -18,4 +18,5 @@ def known(kind: str) -> Known:
     types = shipped("provider_facts")["types"]
     entry = {**types.get(kind.partition("_")[0] + "_*", {}), **types.get(kind, {})}
     force_new = expand(entry["force_new"]) if "force_new" in entry else guess.force_new
-    return Known(force_new, entry.get("defaults", {}))
+    conditions = {path: condition(name) for path, name in entry.get("replaced_if", {}).items()}
+    return Known(force_new, entry.get("defaults", {}), conditions)

@@ -6,10 +6,18 @@ Each carries the slug of its twin; what Google refuses an hour into the apply is
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from findings import Severity
 from groundplan.catalog import load_catalog
-from groundplan.kernel.roce import ROCE_MTU, is_roce_profile, zone_of_profile
+from groundplan.kernel.node_pools import (
+    auto_upgrade_trouble,
+    has_two_counts,
+    is_no_range,
+    lacks_reservation,
+    no_placement_because,
+)
+from groundplan.kernel.roce import ROCE_MTU, is_outside, is_roce_profile, zone_of_profile
 from groundplan.on_plans import capacity
 from plan_review import values
 from plan_review.judgement import Breach, Category, plan_rule
@@ -26,28 +34,44 @@ def _pools(resources: Resources) -> Iterator[Resource]:
     yield from resources.of("google_container_node_pool")
 
 
+def _is_specific(pool: Resource) -> bool:
+    """Whether the machines come from a reservation by name."""
+    return pool.text("node_config.reservation_affinity.consume_reservation_type") == "SPECIFIC_RESERVATION"
+
+
+def _is_queued(pool: Resource) -> bool:
+    return pool.flag("queued_provisioning.enabled") is True
+
+
 @plan_rule("node-count-mode", Severity.ERROR, Category.REFUSED, on="resources")
 def node_count_mode(resources: Resources) -> Iterator[Breach]:
-    """A pool has both a fixed number of nodes and autoscaling.
+    """A pool has both a fixed number of nodes and autoscaling, or an autoscaling range that is none.
 
-    Source: Terraform provider documentation, google_container_node_pool, `node_count` (not beside `autoscaling`);
-    terraform-provider-google#6901.
+    Source: Terraform provider documentation, google_container_node_pool, `node_count` (not beside `autoscaling`) and
+    `autoscaling`; terraform-provider-google#6901.
 
-    Mend: set one of `node_count` and `autoscaling`, and leave the other out.
+    Mend: set one of `node_count` and `autoscaling`, with the fewest at most the most.
     """
     for each in _pools(resources):
-        if each.blocks("autoscaling") and values.number(each.get("node_count")) and not each.get("id"):
+        scaling = each.blocks("autoscaling")
+        # Of a pool that exists (`id`) a plan cannot tell: `node_count` is then what the state saw, asked for or not.
+        if not each.get("id") and has_two_counts(values.number(each.get("node_count")), bool(scaling)):
             yield _refused(
                 each,
                 f"pool {each.name} has node_count {each.get('node_count')} and autoscaling",
                 "leave one of the two out",
                 "Terraform and the autoscaler undo each other's work with every plan",
             )
+        for prefix in ("", "total_"):
+            least, most = (values.number(each.get(f"autoscaling.{prefix}{end}_node_count")) for end in ("min", "max"))
+            if least is not None and most is not None and is_no_range(least, most):
+                message = f"pool {each.name}: {prefix}min_node_count {least} is above {prefix}max_node_count {most}"
+                yield _refused(each, message, f"set {prefix}max_node_count to {least} or more")
 
 
 @plan_rule("auto-upgrade-channel", Severity.ERROR, Category.REFUSED, on="resources")
 def auto_upgrade_channel(resources: Resources) -> Iterator[Breach]:
-    """Auto-upgrade is off in a cluster with a release channel.
+    """Auto-upgrade is off in a cluster with a release channel; a warning for a queued pool.
 
     Source: GKE API, NodeManagement; GKE documentation, "Release channels".
 
@@ -55,15 +79,18 @@ def auto_upgrade_channel(resources: Resources) -> Iterator[Breach]:
     """
     channels = {each.name: each.text("release_channel.channel") for each in resources.of("google_container_cluster")}
     for each in _pools(resources):
+        # A plan without the pool's cluster does not know the channel, and a profile always does.
         channel = channels.get(values.last_part(each.text("cluster")), "")
-        if each.flag("management.auto_upgrade") is False and channel not in ("", "UNSPECIFIED"):
+        severity = auto_upgrade_trouble(each.flag("management.auto_upgrade"), channel, queued=_is_queued(each))
+        if severity:
             hint = "leave it on, and use a maintenance exclusion"
-            yield _refused(each, f"pool {each.name} has auto_upgrade off in the {channel} channel", hint)
+            breach = _refused(each, f"pool {each.name} has auto_upgrade off in the {channel} channel", hint)
+            yield replace(breach, severity=severity)
 
 
 @plan_rule("placement-conflict", Severity.ERROR, Category.REFUSED, on="resources")
 def placement_conflict(resources: Resources) -> Iterator[Breach]:
-    """A compact placement policy stands beside a specific reservation, which brings its own.
+    """A compact placement policy stands beside a specific reservation, which brings its own, or queued provisioning.
 
     Source: GoogleCloudPlatform/cluster-toolkit, gke-node-pool preconditions; AI-Hypercomputer/xpk#476; GKE
     documentation, "Compact placement".
@@ -71,10 +98,9 @@ def placement_conflict(resources: Resources) -> Iterator[Breach]:
     Mend: leave `placement_policy` out.
     """
     for each in _pools(resources):
-        specific = each.text("node_config.reservation_affinity.consume_reservation_type") == "SPECIFIC_RESERVATION"
-        if specific and each.text("placement_policy.type") == "COMPACT":
-            message = f"pool {each.name} has COMPACT placement with a specific reservation"
-            yield _refused(each, message, "leave placement_policy out")
+        why = no_placement_because(specific=_is_specific(each), queued=_is_queued(each))
+        if each.text("placement_policy.type") == "COMPACT" and why:
+            yield _refused(each, f"pool {each.name} has COMPACT placement: {why}", "leave placement_policy out")
 
 
 @plan_rule("reservation-missing", Severity.ERROR, Category.REFUSED, on="resources")
@@ -86,9 +112,8 @@ def reservation_missing(resources: Resources) -> Iterator[Breach]:
     Mend: the reservation's name in `values`.
     """
     for each in _pools(resources):
-        specific = each.text("node_config.reservation_affinity.consume_reservation_type") == "SPECIFIC_RESERVATION"
         path = "node_config.reservation_affinity.values"
-        if specific and not each.texts(path) and not each.is_unknown(path):
+        if lacks_reservation(_is_specific(each), each.texts(path)) and not each.is_unknown(path):
             yield _refused(each, f"pool {each.name} names no reservation for SPECIFIC_RESERVATION", "name it in values")
 
 
@@ -167,21 +192,20 @@ def roce_zone(resources: Resources) -> Iterator[Breach]:
 
     Mend: the zone of the network's profile.
     """
-    zones = {
-        each.name: zone
-        for each in resources.of("google_compute_network")
-        if (zone := zone_of_profile(each.text("network_profile")))
-    }
+    # What is judged is what the plans make: the profile of an existing network is in none. A pool in another region is
+    # named here too; `check` has pool-zone-region for it.
+    profiles = {each.name: each.text("network_profile") for each in resources.of("google_compute_network")}
     for each in _pools(resources):
         nets = {
             values.last_part(block.get("network"))
             for block in each.blocks("network_config.additional_node_network_configs")
         }
         places = each.texts("node_locations")
-        for net in sorted(nets & set(zones)):
-            if places and places != [zones[net]]:
-                message = f"pool {each.name} stands in {', '.join(places)}, its RoCE network {net} in {zones[net]}"
-                yield _refused(each, message, f"put the pool in {zones[net]}")
+        for net in sorted(nets & set(profiles)):
+            if is_outside(places, profiles[net]):
+                zone = zone_of_profile(profiles[net])
+                message = f"pool {each.name} stands in {', '.join(places)}, its RoCE network {net} in {zone}"
+                yield _refused(each, message, f"put the pool in {zone}")
 
 
 @plan_rule("lustre-capacity-least", Severity.ERROR, Category.REFUSED, on="resources")
@@ -209,11 +233,11 @@ def lustre_throughput(resources: Resources) -> Iterator[Breach]:
 
     Mend: set a throughput that is one of the tiers.
     """
-    tiers = load_catalog().tiers
+    catalog = load_catalog()  # the shipped one: a plan does not say which catalog files its profile had
     for each in resources.of("google_lustre_instance"):
         rate = values.number(each.get("per_unit_storage_throughput"))
-        if rate is not None and rate not in tiers:
-            known = ", ".join(str(tier) for tier in sorted(tiers))
+        if rate is not None and not catalog.has_tier(rate):
+            known = ", ".join(str(tier) for tier in sorted(catalog.tiers))
             yield _refused(
                 each, f"Lustre {each.name} has throughput {rate}; the tiers are {known}", f"use one of {known}"
             )

@@ -2,8 +2,7 @@
 
 Custom resources go through a pass-through chart. The plan shows every line, no live API is asked at plan time
 (terraform-provider-kubernetes#1775), and Helm does not bring back an object that was cleaned up after it finished.
-The chart stands beside the stack's cdk.tf.json: ``groundplan synth`` and ``add_site`` put it there, another program
-calls :func:`groundplan.platform.chart_files.write_chart`.
+Chart and values stand in files beside the stack's cdk.tf.json (:mod:`groundplan.platform.file_constructs`).
 """
 
 from __future__ import annotations
@@ -23,14 +22,7 @@ from groundplan.kernel.fields import Matching
 from groundplan.kernel.props import PROPS, KubernetesName, ReleaseName, Several, Text
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform import gib
-
-#: Folder of the pass-through chart, beside the stack's cdk.tf.json.
-CHART = "${path.module}/chart"
-
-
-def literal(text: str) -> str:
-    """`text` with Terraform's own markers escaped, so that a shell's ``${VAR}`` reaches the cluster as written."""
-    return text.replace("${", "$${").replace("%{", "%%{")
+from groundplan.platform.file_constructs import CHART, write_chart, write_values
 
 
 @dataclass(frozen=True, kw_only=True, config=PROPS)
@@ -46,11 +38,11 @@ class PassThroughChartProps:
     wait: bool = True
     """Wait until the objects are ready, and roll back when they are not. Default: yes."""
     chart: Text = CHART
-    """Folder of the chart. Default: `chart` beside the stack."""
+    """Folder of the chart. Default: `chart` beside the stack, which is written too."""
 
 
 class PassThroughChart(Part):
-    """Kubernetes objects of any kind: ``helm_release.<id>``."""
+    """Kubernetes objects of any kind: ``helm_release.<id>``, from ``manifests/<id>.yaml``."""
 
     def __init__(
         self,
@@ -67,7 +59,6 @@ class PassThroughChart(Part):
             name=props.release,
             namespace=props.namespace,
             chart=props.chart,
-            values=[literal(to_yaml({"manifests": dict(props.manifests)}))],
             atomic=props.wait,
             wait=props.wait,
             timeout=600,
@@ -75,6 +66,9 @@ class PassThroughChart(Part):
             depends_on=list(depends_on) or None,
         )
         """The cdktf resource."""
+        _give_values(self.release, {"manifests": dict(props.manifests)})
+        if props.chart == CHART:
+            write_chart(self.release)
 
 
 @dataclass(frozen=True, kw_only=True, config=PROPS)
@@ -88,7 +82,7 @@ class GibInstallerProps:
     accelerators: Annotated[Several[Text], Field(min_length=1)]
     """GKE's names of the accelerators whose nodes get it, such as ``nvidia-b200``."""
     chart: Text = CHART
-    """Folder of the pass-through chart. Default: `chart` beside the stack."""
+    """Folder of the pass-through chart. Default: `chart` beside the stack, which is written too."""
 
 
 class GibInstaller(PassThroughChart):
@@ -135,7 +129,7 @@ class OperatorProps:
 
 
 class Operator(Part):
-    """An operator such as KubeRay's or Kueue: ``helm_release.<id>``."""
+    """An operator such as KubeRay's or Kueue: ``helm_release.<id>``, its values from ``manifests/<id>.yaml``."""
 
     def __init__(self, scope: Construct, id_: str, props: OperatorProps) -> None:
         super().__init__(scope, id_)
@@ -148,10 +142,16 @@ class Operator(Part):
             repository=props.repository,
             chart=props.chart,
             version=props.version,
-            values=[to_yaml(dict(props.values))] if props.values else None,
             atomic=True,
             wait=True,
             timeout=props.timeout,
             max_history=5,
         )
         """The cdktf resource."""
+        if props.values:
+            _give_values(self.release, dict(props.values))
+
+
+def _give_values(release: Release, values: dict[str, Any]) -> None:
+    """From a file named as the resource's address, which is its stack's own, wherever the construct stands in it."""
+    release.values = [write_values(release, release.friendly_unique_id, to_yaml(values))]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from findings import Problem, Severity, rule
 from groundplan.kernel.images import floats
+from groundplan.kernel.protection import is_prod
 from groundplan.site.resolve import Site
 
 #: Namespaces that Kubernetes and GKE make and keep for themselves.
@@ -179,5 +180,5 @@ def gib_image_floating(site: Site) -> Iterator[Problem]:
             ("platform", "gib", "image"),
             f"`platform.gib.image` {image} has no fixed tag",
             "add a release's tag or a digest",
-            None if site.profile.environment == "prod" else Severity.WARNING,
+            None if is_prod(site.profile.environment) else Severity.WARNING,
         )

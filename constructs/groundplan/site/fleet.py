@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from findings import RULES, Problem, ProfilePath, Rule, Severity, Subject, dotted, rule
 from groundplan.gpu.values import PoolValues
 from groundplan.kernel.addresses import Range
+from groundplan.kernel.gke import ReservationPath
 from groundplan.network.site_ranges import fabric_ranges, primary_ranges
 from groundplan.site.resolve import Site
 from groundplan.site.rules.names import names_of
@@ -268,12 +269,11 @@ def fleet_reservation(fleet: Fleet) -> Iterator[Problem]:
 
     Mend: `count` on the reservation, fewer nodes, or blocks of its own for each site.
     """
-    users: dict[str, list[tuple[int, PoolValues]]] = {}
+    users: dict[ReservationPath, list[tuple[int, PoolValues]]] = {}
     for number, member in enumerate(fleet):
         for pool in member.site.pools:
-            if pool.capacity == "reservation" and pool.reservation:
-                whole = pool.reservation_path.partition("/reservationBlocks/")[0]
-                users.setdefault(whole, []).append((number, pool))
+            if pool.capacity == "reservation" and pool.reservation_path:
+                users.setdefault(pool.reservation_path.whole, []).append((number, pool))
     for whole, pools in users.items():
         for number in sorted({number for number, _ in pools})[1:]:
             mine = [pool for owner, pool in pools if owner == number]
@@ -286,12 +286,12 @@ def fleet_reservation(fleet: Fleet) -> Iterator[Problem]:
 
 def _within(a: PoolValues, b: PoolValues) -> bool:
     """Whether one pool's part of a reservation holds the other's."""
-    one, two = a.reservation_path + "/", b.reservation_path + "/"
-    return one.startswith(two) or two.startswith(one)
+    one, two = a.reservation_path, b.reservation_path
+    return one is not None and two is not None and (one.holds(two) or two.holds(one))
 
 
 def _oversubscribed(
-    fleet: Fleet, number: int, whole: str, mine: list[PoolValues], theirs: list[tuple[int, PoolValues]]
+    fleet: Fleet, number: int, whole: ReservationPath, mine: list[PoolValues], theirs: list[tuple[int, PoolValues]]
 ) -> Iterator[Problem]:
     pools = mine + [pool for _, pool in theirs]
     most = sum(pool.max_nodes for pool in pools)
@@ -314,15 +314,15 @@ def _oversubscribed(
         yield Problem(path, message, hint, member=number)
 
 
-def _beneath(part: str, pools: list[PoolValues]) -> list[PoolValues]:
+def _beneath(part: ReservationPath, pools: list[PoolValues]) -> list[PoolValues]:
     """The pools that draw on a part of a reservation, or on a part of that."""
-    return [pool for pool in pools if (pool.reservation_path + "/").startswith(part + "/")]
+    return [pool for pool in pools if pool.reservation_path and part.holds(pool.reservation_path)]
 
 
-def _counts(pools: list[PoolValues]) -> dict[str, int]:
+def _counts(pools: list[PoolValues]) -> dict[ReservationPath, int]:
     """How many machines each part of a reservation holds, where a profile says so: the greatest that is said."""
-    counts: dict[str, int] = {}
+    counts: dict[ReservationPath, int] = {}
     for pool in pools:
-        if pool.reservation and pool.reservation.count:
+        if pool.reservation and pool.reservation_path and pool.reservation.count:
             counts[pool.reservation_path] = max(counts.get(pool.reservation_path, 0), pool.reservation.count)
     return counts

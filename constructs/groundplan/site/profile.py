@@ -54,6 +54,9 @@ class Profile(Section):
     """Region of cluster and subnetworks. Default: the zone's."""
     reservation: Reservation | None = None
     """Reservation of the GPU pools that name none of their own."""
+    prevent_destroy: bool | None = None
+    """A plan that would destroy or replace cluster, Lustre, buckets or GPU pools fails. Default: yes in prod, no in
+    dev."""
     labels: Labels = {}
     """Labels of every resource that takes labels, beside site, environment and managed-by."""
     network: NetworkSpec = NetworkSpec()

@@ -51,6 +51,12 @@ class Site:
     as_of: date | None = None
     """The day that expiry is judged by; None judges none. Never the clock: the same profile gives the same findings."""
 
+    @property
+    def prevent_destroy(self) -> bool:
+        """Whether a plan that would destroy what holds data or machines fails (``lifecycle.prevent_destroy``)."""
+        given = self.profile.prevent_destroy
+        return self.profile.environment == "prod" if given is None else given
+
     @cached_property
     def job_objects(self) -> list[dict[str, Any]]:
         """The Kubernetes objects of the job, built once, in the order of creation; none while its recipe is unknown."""

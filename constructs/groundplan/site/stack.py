@@ -8,12 +8,12 @@ used on their own from any cdktf program: ``NetworkStack(app, resolve(profile))`
 from __future__ import annotations
 
 from cdktf import CloudBackend, GcsBackend, LocalBackend, NamedCloudWorkspace, TerraformDataSource, TerraformStack
-from cdktf_cdktf_provider_google.data_google_client_config import DataGoogleClientConfig
 from cdktf_cdktf_provider_google.provider import GoogleProvider
 from cdktf_cdktf_provider_helm.provider import HelmProvider, HelmProviderKubernetes
 from cdktf_cdktf_provider_kubernetes.provider import KubernetesProvider
 from constructs import Construct
 
+from groundplan.catalog.newer import pinned_versions
 from groundplan.site.backend import BackendSpec
 from groundplan.site.resolve import Site
 from groundplan.site.stacks import ENTRIES
@@ -28,8 +28,13 @@ class SiteStack(TerraformStack):
     def __init__(self, scope: Construct, site: Site, kind: str) -> None:
         super().__init__(scope, site.stack_name(kind))
         self.site = site
-        # Full sources, because OpenTofu takes no short ones (opentofu#2402). The bindings pin the versions.
-        sources = {provider: {"source": f"hashicorp/{provider}"} for provider in ENTRIES[kind].providers}
+        # Full sources, because OpenTofu takes no short ones (opentofu#2402). The versions override the bindings': they
+        # are those that the catalog's facts were read from and the tests run.
+        versions = pinned_versions()
+        sources = {
+            provider: {"source": f"hashicorp/{provider}", "version": versions[provider]}
+            for provider in ENTRIES[kind].providers
+        }
         self.add_override("terraform", {"required_version": REQUIRED_TERRAFORM, "required_providers": sources})
         _backend(self, site.profile.backend, site.stack_name(kind), site.name)
         self.google = GoogleProvider(self, "google", project=site.project, region=site.region)
@@ -49,7 +54,10 @@ class ClusterClientStack(SiteStack):
         for argument, value in (("name", site.cluster.name), ("location", site.region), ("project", site.project)):
             cluster.add_override(argument, value)
         attribute = "${data.google_container_cluster.cluster.%s}"
-        token = DataGoogleClientConfig(self, "caller").access_token
+        # Ephemeral: the caller's token stands in no plan and no state, and a saved plan does not die with it after an
+        # hour. The bindings know no ephemeral resources, so this is a plain override.
+        self.add_override("ephemeral", {"google_client_config": {"caller": {}}})
+        token = "${ephemeral.google_client_config.caller.access_token}"
         if site.profile.cluster.control_plane.dns_endpoint:
             # The DNS endpoint's certificate is signed by a public authority: no cluster certificate to pass.
             endpoint = attribute % "control_plane_endpoints_config[0].dns_endpoint_config[0].endpoint"

@@ -23,10 +23,6 @@ class StackEntry:
     """Terraform providers that it uses, all of hashicorp's."""
     optional: bool = False
     """Whether a site has it only when its profile asks for it."""
-    chart: bool = False
-    """Whether it brings custom resources, and so carries the pass-through chart in its folder."""
-    changes_with: str = ""
-    """What makes it change on day 2."""
     destroy: str = ""
     """What somebody should know who destroys it (Markdown)."""
     destroy_protected: str = ""
@@ -44,37 +40,30 @@ REGISTRY = (
     StackEntry(
         "host",
         optional=True,
-        changes_with="what the host project of a Shared VPC gives",
         destroy="by the owner of the host project, once nothing of the site is left in its networks",
     ),
-    StackEntry("network", needs=("host",), changes_with="addresses"),
+    StackEntry("network", needs=("host",)),
     StackEntry(
         "storage",
         needs=("network",),
-        changes_with="data that grows; it outlives clusters",
         destroy="**the Lustre instance and all its data**; copy what is to stay",
     ),
     StackEntry(
         "cluster",
         needs=("network",),
-        changes_with="GKE upgrades",
         destroy_protected="**protected**: set `cluster.deletion_protection: false`, synthesize and apply it first",
     ),
-    StackEntry("gpu", needs=("cluster",), changes_with="capacity, zone and driver"),
+    StackEntry("gpu", needs=("cluster",)),
     StackEntry(
         "platform",
         needs=("storage", "gpu"),
         providers=_IN_CLUSTER,
-        chart=True,
-        changes_with="versions of what runs inside the cluster",
         destroy="volumes are retained, so no data goes yet",
     ),
     StackEntry(
         "workload",
         needs=("platform",),
         providers=_IN_CLUSTER,
-        chart=True,
-        changes_with="every run",
         destroy="stops the job and removes its pods, which hold the GPU networks",
     ),
 )

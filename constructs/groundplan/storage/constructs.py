@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Annotated
 
-from cdktf import ITerraformDependable
+from cdktf import ITerraformDependable, TerraformResourceLifecycle
 from cdktf_cdktf_provider_google import lustre_instance as lustre
 from cdktf_cdktf_provider_google import storage_bucket as storage
 from cdktf_cdktf_provider_google.storage_bucket_iam_member import StorageBucketIamMember
@@ -35,6 +35,11 @@ Role = Annotated[
 ]
 
 
+def kept(prevent_destroy: bool) -> TerraformResourceLifecycle | None:
+    """The lifecycle of what a plan must not destroy; none where it may."""
+    return TerraformResourceLifecycle(prevent_destroy=True) if prevent_destroy else None
+
+
 @dataclass(frozen=True, kw_only=True, config=PROPS)
 class LustreInstanceProps:
     """A Managed Lustre instance."""
@@ -56,6 +61,8 @@ class LustreInstanceProps:
     lustrefs."""
     legacy_port: bool = False
     """Port 6988 instead of 988, for old GKE nodes. Default: no."""
+    prevent_destroy: bool = False
+    """A plan that would destroy or replace the instance, and with it all data, fails. Default: no."""
     description: str | None = None
     """Free text. Default: none."""
     labels: Labels = field(default_factory=dict)
@@ -94,6 +101,7 @@ class LustreInstance(Part):
             labels=dict(props.labels) or None,
             # The default of 20 minutes is too short: 99 in 100 are made within 40 to 80 (magic-modules#14878).
             timeouts=lustre.LustreInstanceTimeouts(create="120m", update="60m", delete="60m"),
+            lifecycle=kept(props.prevent_destroy),
             depends_on=list(depends_on) or None,
         )
         """The cdktf resource."""
@@ -124,6 +132,8 @@ class BucketProps:
     """Keep overwritten and deleted objects as old versions. Default: yes."""
     retention_days: Annotated[int, Field(ge=1)] = 30
     """Days after which old versions are deleted. Default: 30."""
+    prevent_destroy: bool = False
+    """A plan that would destroy or replace the bucket fails. Default: no."""
     labels: Labels = field(default_factory=dict)
     """Labels. Default: none."""
 
@@ -165,6 +175,7 @@ class Bucket(Part):
             versioning=storage.StorageBucketVersioning(enabled=props.versioning),
             lifecycle_rule=[old_versions] if props.versioning else None,
             labels=dict(props.labels) or None,
+            lifecycle=kept(props.prevent_destroy),
         )
         """The cdktf resource."""
 

@@ -23,7 +23,7 @@ def lustre_throughput(site: Site) -> Iterator[Problem]:
     Mend: one of the tiers; a change later replaces the instance and its data.
     """
     value, tiers = site.lustre.throughput, sorted(site.catalog.tiers)
-    if value not in site.catalog.tiers:
+    if not site.catalog.has_tier(value):
         near = min(tiers, key=lambda tier: abs(tier - value))
         yield Problem(
             (*_LUSTRE, "throughput"),

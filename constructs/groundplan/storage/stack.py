@@ -29,6 +29,7 @@ def lustre_props(site: Site) -> LustreInstanceProps:
         throughput=site.lustre.throughput,
         filesystem=site.lustre.filesystem,
         legacy_port=site.lustre.legacy_port,
+        prevent_destroy=site.prevent_destroy,
         description=f"{site.name}: models, data, checkpoints, logs",
         labels=site.labels,
     )
@@ -43,6 +44,7 @@ def bucket_props(site: Site) -> list[BucketProps]:
             location=bucket.location or site.region,
             versioning=bucket.versioning,
             retention_days=bucket.retention_days,
+            prevent_destroy=site.prevent_destroy,
             labels=site.labels,
         )
         for bucket in site.profile.storage.buckets

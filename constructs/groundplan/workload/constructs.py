@@ -12,7 +12,8 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
 from groundplan.kernel.props import PROPS, KubernetesName, ReleaseName, Several, Text
-from groundplan.platform.chart_constructs import CHART, PassThroughChart, PassThroughChartProps
+from groundplan.platform.chart_constructs import PassThroughChart, PassThroughChartProps
+from groundplan.platform.file_constructs import CHART
 
 #: What the KubeRay operator runs: a job on a cluster of its own, or a cluster to start scripts on by hand.
 RAY_KINDS = ("RayJob", "RayCluster")
@@ -42,7 +43,7 @@ class RayJobChartProps:
     scripts. A job that is to run anew after a change needs another name: KubeRay ignores edits of a RayJob's cluster.
     ``add_site(...).site.job_objects`` has those of a profile."""
     chart: Text = CHART
-    """Folder of the pass-through chart. Default: `chart` beside the stack."""
+    """Folder of the pass-through chart. Default: `chart` beside the stack, which is written too."""
 
     @model_validator(mode="after")
     def _one_job(self) -> Self:

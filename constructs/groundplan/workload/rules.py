@@ -12,6 +12,7 @@ from findings import Problem, Severity, rule
 from findings.redaction import is_secret_name
 from groundplan.catalog import shipped
 from groundplan.kernel.images import parse_image
+from groundplan.kernel.protection import is_prod
 from groundplan.nemo_rl.places import place
 from groundplan.nemo_rl.shape import shape_of
 from groundplan.site.job import MAX_BASE_NAME
@@ -63,7 +64,7 @@ def job_image(site: Site) -> Iterator[Problem]:
     release = site.profile.workload.release or site.catalog.default_release
     reference = parse_image(image)
     if reference.floats:
-        severity = Severity.ERROR if site.profile.environment == "prod" else Severity.WARNING
+        severity = Severity.ERROR if is_prod(site.profile.environment) else Severity.WARNING
         message = f"workload.image: `{image}` is a moving image ({reference.why})"
         yield Problem(path, message, "name a release's tag or a digest", severity)
     tag = "" if reference.digest else reference.tag

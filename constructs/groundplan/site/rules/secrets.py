@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from findings import Problem, ProfilePath, rule
-from findings.redaction import is_secret_name
+from findings.redaction import is_secret_literal
 from groundplan.site.resolve import Site
-
-#: Words before "token" that make it a credential; `pad_token` or `stop_token` is a piece of text.
-_CREDENTIAL = re.compile(
-    r"(?i)(^|[_.-])(hf|hub|hugging_?face|wandb|api|auth|access|bearer|refresh|session|github|ngc)_?token$"
-)
-
-#: What a credential of unknown make looks like.
-_OPAQUE = re.compile(r"[A-Za-z0-9_\-./+=]{16,}\Z")
 
 
 @rule("secret-value")
@@ -34,20 +25,12 @@ def secret_value(site: Site) -> Iterator[Problem]:
     Mend: a reference under `secrets:`; the job finds it in its environment.
     """
     for path, key, value in _leaves(site.profile.workload.overrides, ("workload", "overrides")):
-        if isinstance(value, str) and _is_secret(key, value):
+        if isinstance(value, str) and is_secret_literal(key, value):
             yield Problem(
                 path,
                 f"`{key}` is given as a literal value, which would stand in plan and state",
                 "take it out and revoke it, then give a reference under `secrets:`",
             )
-
-
-def _is_secret(key: str, value: str) -> bool:
-    if not value or not is_secret_name(key) or value.startswith("${"):
-        return False
-    if key.lower().endswith("token") and not _CREDENTIAL.search(key):
-        return bool(_OPAQUE.match(value))
-    return True
 
 
 def _leaves(value: Any, path: ProfilePath) -> Iterator[tuple[ProfilePath, str, Any]]:
