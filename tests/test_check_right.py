@@ -22,6 +22,8 @@ EXISTING_PRIMARY: dict[str, Any] = {
     "network.primary.pods": "10.20.0.0/14",
     "network.primary.services": "10.24.0.0/20",
     "network.private_service_access": {"address": "10.25.0.0", "prefix_length": 20, "create": False},
+    # What no source confirms is warned about until somebody has tried it.
+    "ignore": [{"rule": "shared-vpc-unconfirmed", "reason": "tried with the smoke test"}],
 }
 
 RIGHT: dict[str, dict[str, Any]] = {
@@ -156,7 +158,7 @@ RIGHT: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", RIGHT)
 def test_no_rule_refuses_what_is_right(name: str) -> None:
     assert errors(RIGHT[name]) == []
-    assert [f"{f.rule}: {f.message}" for f in findings(RIGHT[name])] == []
+    assert [f"{f.rule}: {f.message}" for f in findings(RIGHT[name]) if not f.ignored] == []
 
 
 @pytest.mark.parametrize(

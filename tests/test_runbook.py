@@ -36,7 +36,7 @@ def test_what_a_site_does_not_have_is_not_spoken_of() -> None:
     existing = (synthesized(EXISTING).folder / "runbook.md").read_text("utf-8")
     full = (synthesized(FULL).folder / "runbook.md").read_text("utf-8")
     cloud = (synthesized(TERRAFORM_CLOUD).folder / "runbook.md").read_text("utf-8")
-    assert "Shared VPC: in the host project `host-project`" in existing
+    assert "## Shared VPC: the host project first" in existing
     assert "vpc-peerings delete" not in existing
     assert "Shared VPC" not in small
     assert "only abandoned by Terraform" in small

@@ -7,6 +7,7 @@ A value that Terraform marks as sensitive is never shown, in no format; any othe
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,12 +52,20 @@ def show(value: Any, name: str = "", width: int = WIDTH) -> str:
     if isinstance(value, str):
         if value and is_secret_name(name) and name != "secret":
             return HIDDEN
-        text = json.dumps(mask_secrets(value), ensure_ascii=False)
+        text = json.dumps(mask_secrets(without_host(value)), ensure_ascii=False)
     elif isinstance(value, dict | list):
         text = mask_secrets(json.dumps(_without_secret_names(value), ensure_ascii=False, sort_keys=True, default=str))
     else:
         text = json.dumps(value, default=str)
     return cut(printable(text), width)
+
+
+def without_host(text: str) -> str:
+    """A link of Google's APIs as the path that configurations hold: ``projects/P/...``."""
+    return _API_HOST.sub("", text)
+
+
+_API_HOST = re.compile(r"^https://[a-z]+\.googleapis\.com/(?:[a-z]+/)?v[0-9][a-z0-9]*/(?=projects/)")
 
 
 def _without_secret_names(value: Any) -> Any:
@@ -104,6 +113,8 @@ def differences(change: Change) -> list[Difference]:
     for path, old, new in walk(change.before, change.after, by_position, unknown=change.unknown):
         if path[-1:] != (UNPLACED,) and _same_nothing(old, new):
             continue
+        if change.action is Action.REPLACE and not _forces(path, forced) and _as_unset(old, new):
+            continue
         hidden = _marked(change.secret_before, path) or _marked(change.secret_after, path)
         filled_in = change.action is Action.REPLACE or (bool(path) and path[0] in _COMPUTED)
         if new is UNKNOWN and filled_in and not _forces(path, forced):
@@ -139,6 +150,13 @@ def _present(change: Change, path: Path, old: Any, new: Any, hidden: bool) -> It
             yield Difference(plain(where), show(was, last), show(becomes, last))
     else:
         yield Difference(plain(values.dotted(path)), show(old, name), UNKNOWN if new is UNKNOWN else show(new, name))
+
+
+def _as_unset(old: Any, new: Any) -> bool:
+    """Whether a replacement only leaves out what the provider had stored for "not set", or writes a link as a path."""
+    if new is None:
+        return old in ("", False, 0)
+    return isinstance(old, str) and isinstance(new, str) and without_host(old) == without_host(new)
 
 
 def _same_nothing(old: Any, new: Any) -> bool:

@@ -89,6 +89,7 @@ def _stack(stack: StackReport, changes: bool) -> list[str]:
     lines = [f"  {stack.name:<28} {', '.join(parts) or 'valid'} ({took:.1f}s)"]
     if stack.lifted:
         lines.append(f"      protection lifted in the scratch copy to destroy: {', '.join(stack.lifted)}")
+    lines += [f"      Google refused the destroy until: {each}" for each in stack.by_hand]
     if changes:
         for each in stack.planned:
             because = f"  (forced by {', '.join(each.because)})" if each.because else ""
@@ -104,6 +105,7 @@ def _fault(fault: FaultReport) -> list[str]:
         lines.append(f"  Terraform said: {fault.said}")
     for each in fault.next_plan:
         lines.append(f"  next plan: {_MARKS.get(each.action, '?')} {each.address}")
+    lines += [f"  lost from the state, and still running: {address}" for address in fault.lost]
     lines.append(f"  recovered by: {', '.join(fault.recovery) or 'nothing'}" if fault.recovered else "  NOT recovered")
     lines.append(f"  advice: {fault.advice}")
     return lines

@@ -46,6 +46,7 @@ class TypeFacts:
     holds: dict[str, str] = field(default_factory=dict)
     needs: dict[str, str] = field(default_factory=dict)
     peered: str = ""
+    abandons: dict[str, str] = field(default_factory=dict)
     seconds: tuple[int, int, int] = (5, 5, 5)
     source: str = ""
 
@@ -116,6 +117,7 @@ class Facts:
             holds=merged.get("holds", {}),
             needs=merged.get("needs", {}),
             peered=merged.get("peered", ""),
+            abandons=merged.get("abandons", {}),
             seconds=tuple(merged.get("seconds", (5, 5, 5))),
             source=merged.get("source", ""),
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, Protocol
 
-from staged_terraform.faults import Fault, drift, held_lock, orphan
+from staged_terraform.faults import Fault, drift, held_lock, held_name, orphan
 from staged_terraform.report import FaultReport, Report, StackReport, changes
 from staged_terraform.server import Server
 from staged_terraform.stacks import Stack
@@ -46,8 +46,7 @@ def play(run: Run, stack: Stack, terraform: Terraform, entry: StackReport) -> bo
     mine = {
         text: fault
         for text in run.faults
-        if (fault := Fault.parse(text)).each
-        or (text not in done and any(name.startswith(fault.type_pattern) for name in planned))
+        if (fault := Fault.parse(text)) and _concerns(fault, planned) and (fault.each or text not in done)
     }
     for position, (text, fault) in enumerate(mine.items()):
         if position and not run.destroy_one(stack, terraform, entry):
@@ -58,8 +57,18 @@ def play(run: Run, stack: Stack, terraform: Terraform, entry: StackReport) -> bo
     return bool(mine)
 
 
+def _concerns(fault: Fault, planned: set[str]) -> bool:
+    """Whether the stack makes what a fault hits; the Kubernetes API is asked by stacks with objects in a cluster."""
+    if fault.kind.cluster_says and fault.each:
+        return any(name.startswith(("kubernetes_", "helm_")) for name in planned)
+    return fault.each or any(name.startswith(fault.type_pattern) for name in planned)
+
+
 def _play_one(run: Run, terraform: Terraform, entry: StackReport, fault: Fault, outcome: FaultReport) -> None:
     cloud = run.server.cloud
+    if fault.kind.cluster_says:
+        _refuse_at_refresh(run, terraform, entry, fault, outcome)
+        return
     if fault.kind.name == "drift":
         run.record(entry, terraform.apply())
         outcome.hit = drift(cloud, fault.type_pattern)
@@ -81,9 +90,45 @@ def _play_one(run: Run, terraform: Terraform, entry: StackReport, fault: Fault, 
     outcome.hit = outcome.hit or dict(fault.hits)
 
 
+def _refuse_at_refresh(run: Run, terraform: Terraform, entry: StackReport, fault: Fault, outcome: FaultReport) -> None:
+    """Plan and destroy against an API that refuses: both must fail, and the state must keep what there is."""
+    run.record(entry, terraform.apply())
+    before = _addresses(terraform.state())
+    cloud = run.server.cloud
+    cloud.cluster_says = fault.kind.cluster_says
+    try:
+        planned = terraform.plan()
+        if planned.ok:
+            outcome.next_plan = changes(terraform.show())
+        destroyed = terraform.destroy()
+    finally:
+        cloud.cluster_says = ""
+    outcome.hit = {address.partition(".")[0]: address for address in sorted(before)}
+    said = (each.summary for each in (*planned.errors, *destroyed.errors))
+    outcome.said = next(said, "nothing: it took all for gone")
+    outcome.lost = sorted(before.keys() - _addresses(terraform.state()).keys())
+    for address in outcome.lost:
+        if terraform.import_object(address, before[address]).ok:
+            outcome.recovery.append(f"import {address} {before[address]}")
+    _recover(run, terraform, entry, fault, outcome)
+    # What must be put back by hand was not held.
+    outcome.recovered = outcome.recovered and not planned.ok and not destroyed.ok and not outcome.lost
+
+
+def _addresses(state: dict[str, Any]) -> dict[str, str]:
+    """Address -> what `terraform import` calls it, for all that a state manages."""
+    found = {}
+    for each in state.get("resources", []):
+        for instance in each["instances"] if each.get("mode") == "managed" else ():
+            told = instance.get("attributes") or {}
+            release = f"{told.get('namespace')}/{told.get('name')}"
+            found[f"{each['type']}.{each['name']}"] = release if each["type"] == "helm_release" else str(told.get("id"))
+    return found
+
+
 def _recover(run: Run, terraform: Terraform, entry: StackReport, fault: Fault, outcome: FaultReport) -> None:
     """Plan, apply, import what is orphaned, untaint what is protected, until the plan is empty."""
-    if terraform.plan().ok:
+    if not outcome.next_plan and terraform.plan().ok:
         outcome.next_plan = changes(terraform.show())
     for _ in range(_PATIENCE):
         hits = len(fault.hits)
@@ -92,19 +137,23 @@ def _recover(run: Run, terraform: Terraform, entry: StackReport, fault: Fault, o
         outcome.recovery.append("apply" if result.ok else "apply (refused)")
         if result.ok:
             break
-        steps = _mend(terraform, result)
+        steps = _mend(run, terraform, result)
         outcome.recovery += steps
         if not steps and len(fault.hits) == hits:
             break
     outcome.recovered = terraform.plan("-detailed-exitcode").code == 0
 
 
-def _mend(terraform: Terraform, result: Result) -> list[str]:
+def _mend(run: Run, terraform: Terraform, result: Result) -> list[str]:
     """What the refusals of an apply call for, done; empty when we know of nothing."""
     steps = []
     for address, identity in _orphans(result):
         if terraform.import_object(address, identity).ok:
             steps.append(f"import {address} {identity}")
+    for each in result.errors:
+        if named := held_name(each.detail):
+            run.server.cloud.uninstall(*named)
+            steps.append(f"helm uninstall {named[0]} --namespace {named[1]}")
     if any(word in each.summary + each.detail for each in result.errors for word in _PROTECTED):
         # A creation that timed out is tainted, which plans a replacement, which protection refuses.
         for address in _tainted(terraform.state()):

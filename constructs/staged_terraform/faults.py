@@ -27,13 +27,17 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of fault: what it is, the type it hits unless told, and whether it shows only after the apply."""
+    """One kind of fault: what it is, the type it hits unless told, and whether it shows only after the apply.
+
+    `cluster_says` is what the Kubernetes API answers to everything once the stack is applied.
+    """
 
     name: str
     summary: str
     default_type: str
     advice: str
     after_apply: bool = False
+    cluster_says: str = ""
 
 
 KINDS: dict[str, Kind] = {
@@ -95,6 +99,27 @@ KINDS: dict[str, Kind] = {
             "google_compute_network",
             "what was being made is orphaned: terraform import ADDRESS ID, then apply again",
         ),
+        *(
+            Kind(
+                name,
+                f"the Kubernetes API answers a refresh with {what}",
+                "helm_release",
+                "mend the access to the API; what the state has lost: terraform import ADDRESS NAMESPACE/NAME",
+                after_apply=True,
+                cluster_says=says,
+            )
+            for name, what, says in (
+                ("api-401", "401", "Unauthorized"),
+                ("api-503", "503", "the server is currently unable to handle the request"),
+                ("api-reset", "a reset of the connection", "read tcp: read: connection reset by peer"),
+            )
+        ),
+        Kind(
+            "failed-install",
+            "a chart's first install fails",
+            "helm_release",
+            "with atomic: apply again; without, the failed release keeps its name: helm uninstall it, then apply",
+        ),
         Kind(
             "lock",
             "a lock was left behind, or somebody else is applying",
@@ -144,6 +169,9 @@ class Fault:
     def before(self, action: Action, facts: TypeFacts, state: Object) -> None:
         if action != "create" or not self.matches(facts.name):
             return
+        if self.kind.name == "failed-install" and state.get("atomic") is True:
+            self._hit(facts, state)
+            raise Refused("installation failed: context deadline exceeded", "atomic: what was installed is gone again")
         refusal = _REFUSALS.get(self.kind.name)
         if refusal is not None:
             self._hit(facts, state)
@@ -157,6 +185,9 @@ class Fault:
             raise Refused(
                 f"Error waiting for creating {state.get('id')}: timeout while waiting for state", created=state
             )
+        if self.kind.name == "failed-install":
+            self._hit(facts, state)
+            raise Refused("installation failed: context deadline exceeded", "the release is left as failed")
         if self.kind.name == "normalise" and (path := _in_place(facts, state)):
             self._hit(facts, state)
             changed = copy.deepcopy(state)
@@ -261,6 +292,15 @@ def held_lock(folder: Path) -> Iterator[None]:
 
 
 _EXISTS = re.compile(r"The resource '([^']*)' already exists")
+
+
+_HELD_NAME = re.compile(r"helm uninstall (\S+) --namespace (\S+)")
+
+
+def held_name(detail: str) -> tuple[str, str] | None:
+    """(name, namespace) of a release that holds its name although no state has it."""
+    found = _HELD_NAME.search(detail)
+    return (found[1], found[2]) if found else None
 
 
 def orphan(summary: str) -> str | None:

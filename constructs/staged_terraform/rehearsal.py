@@ -228,6 +228,10 @@ class Rehearsal:
             if not self._check(stack, "lift protection", terraform.apply(), warnings=False):
                 return False
         result = terraform.destroy()
+        while steps := [step for each in result.errors for step in self.server.cloud.remove_by_hand(each.summary)]:
+            entry.by_hand += steps
+            before, result = result, terraform.destroy()
+            result = replace(result, changes={**before.changes, **result.changes})
         terraform.protect()
         entry.seconds["destroy"] = result.seconds
         entry.destroyed = sorted(address for address, action in result.changes.items() if action == "delete")

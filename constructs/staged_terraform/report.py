@@ -48,7 +48,10 @@ LOSSES = {
 
 @dataclass(slots=True)
 class StackReport:
-    """One stack: what was planned, made and destroyed, and seconds of wall-clock time by step."""
+    """One stack: what was planned, made and destroyed, and seconds of wall-clock time by step.
+
+    `by_hand` are commands beside Terraform without which the destroy would have stopped half-way.
+    """
 
     name: str
     kind: str
@@ -58,6 +61,7 @@ class StackReport:
     replaced: list[str] = field(default_factory=list)
     destroyed: list[str] = field(default_factory=list)
     lifted: list[str] = field(default_factory=list)
+    by_hand: list[str] = field(default_factory=list)
     empty_replan: bool | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     path: list[Step] = field(default_factory=list)
@@ -66,13 +70,14 @@ class StackReport:
 
 @dataclass(slots=True)
 class FaultReport:
-    """What a fault did and what it took to recover."""
+    """What a fault did and what it took to recover; `lost` are addresses that left the state and still exist."""
 
     fault: str
     stack: str = ""
     hit: dict[str, str] = field(default_factory=dict)
     said: str = ""
     next_plan: list[Change] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
     recovery: list[str] = field(default_factory=list)
     advice: str = ""
     recovered: bool = False

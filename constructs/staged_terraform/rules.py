@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from findings import RULES, Problem, Rule, Severity, Subject, rule
+from staged_terraform.simulated_cloud import LEFT
 from staged_terraform.stacks import Stack, other_versions
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def other_version(pinned: tuple[Stack, Mapping[str, str]]) -> Iterator[Problem]:
 _CHANGES = 2
 
 #: Types that stay after a destroy on purpose.
-_STAYS = {"google_project_service"}
+_STAYS = {"google_project_service", LEFT}
 
 
 @rule("rehearsal-fault", subject=Subject.REHEARSAL)

@@ -17,47 +17,12 @@ from typing import Any, Literal, Protocol
 from staged_terraform.computed_values import first, plain, values_at
 from staged_terraform.cty_values import Value
 from staged_terraform.facts import Facts, TypeFacts
+from staged_terraform.remote_object import LEFT, Refused, RemoteObject, abandons, left_of
 
 Object = dict[str, Any]
 Action = Literal["create", "update", "delete"]
 
-
-class Refused(Exception):
-    """The cloud says no. `created` is what exists nevertheless (a timeout after creation)."""
-
-    def __init__(self, summary: str, detail: str = "", created: Object | None = None) -> None:
-        super().__init__(summary)
-        self.summary, self.detail, self.created = summary, detail, created
-
-
-@dataclass(slots=True)
-class RemoteObject:
-    """One object in the cloud. `cluster` is set for what lives in a Kubernetes cluster.
-
-    `identity` stands in where the state has no id of its own (a kubernetes_manifest).
-    """
-
-    type: str
-    state: Object
-    facts: TypeFacts
-    project: str
-    cluster: str = ""
-    identity: str = ""
-
-    @property
-    def id(self) -> str:
-        return self.identity or str(self.state.get("id") or "")
-
-    @property
-    def names(self) -> set[str]:
-        """Everything by which others refer to it, without the front of a self link."""
-        found = {self.id}
-        for key in ("name", "email", "self_link", "account_id", "instance_id", "secret_id", "service"):
-            if isinstance(value := self.state.get(key), str):
-                found.add(plain(value))
-        if isinstance(name := first(self.state, "metadata.name"), str):
-            found.add(name)
-        return found - {""}
+__all__ = ["LEFT", "Action", "Event", "Interference", "Refused", "RemoteObject", "SimulatedCloud", "lookup"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +52,8 @@ class SimulatedCloud:
     `made_by_stacks` holds what the stacks will make: a data source for anything else is taken to exist outside.
     `projects` are those that the stacks' providers are for; of another one, such as the host project of a Shared VPC,
     a service that no stack enables is taken to be enabled, and noted. Empty: of no project.
-    `folder` is where Terraform runs, for paths of local Helm charts.
+    `folder` is where Terraform runs, for paths of local Helm charts. `cluster_says` is what the Kubernetes API answers
+    to everything; it works when empty.
     """
 
     facts: Facts = field(default_factory=Facts)
@@ -100,6 +66,7 @@ class SimulatedCloud:
     events: list[Event] = field(default_factory=list)
     assumptions: set[str] = field(default_factory=set)
     folder: Path | None = None
+    cluster_says: str = ""
     check_api: bool = True
     lenient: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -138,6 +105,13 @@ class SimulatedCloud:
                 self._require_unprotected(remote)
                 self._require_api(remote)
                 self._require_unused(found)
+                self._require_unpeered(found)
+            if abandons(remote):
+                del self.objects[self.key(remote)]
+                left = left_of(remote)
+                self.objects[self.key(left)] = left
+                self.events.append(Event("delete", remote.type, remote.id, 0))
+                return
             if remote.type == "google_project_service" and remote.state.get("disable_on_destroy") is False:
                 self.events.append(Event("delete", remote.type, remote.id, 0))
                 return  # the service stays enabled
@@ -253,6 +227,12 @@ class SimulatedCloud:
         )
 
     def _require_free(self, remote: RemoteObject) -> None:
+        if remote.type == "helm_release" and self.key(remote) in self.objects:
+            name, namespace = remote.state.get("name"), remote.state.get("namespace")
+            raise Refused(
+                "installation failed: cannot re-use a name that is still in use",
+                f"a failed or interrupted install holds it: helm uninstall {name} --namespace {namespace}",
+            )
         if remote.type != "google_project_service" and self.key(remote) in self.objects:
             raise Refused(
                 f"Error 409: The resource '{remote.id}' already exists, alreadyExists",
@@ -284,6 +264,35 @@ class SimulatedCloud:
                     f"being used by '{other.id}', resourceInUseByAnotherResource"
                 )
 
+    def _require_unpeered(self, connection: RemoteObject) -> None:
+        """A connection that something lives behind is not given back."""
+        network = plain(str(connection.state.get("network"))).rpartition("/")[2]
+        if connection.type != "google_service_networking_connection" or abandons(connection):
+            return
+        for other in self.objects.values():
+            used = values_at(other.state, other.facts.peered) if other.facts.peered else []
+            if network in {plain(str(each)).rpartition("/")[2] for each in used}:
+                raise Refused(
+                    "Error 400: Failed to delete connection; Producer services are still using this connection.",
+                    f"{other.type} {other.id} must be deleted first.",
+                )
+
+    def remove_by_hand(self, summary: str) -> list[str]:
+        """Do by hand what a refusal of this text calls for; the commands, empty when there is none."""
+        with self.lock:
+            found = [each for each in self.objects.values() if each.type == LEFT and each.id in summary]
+            for each in found:
+                del self.objects[self.key(each)]
+            return [str(each.state["by_hand"]) for each in found]
+
+    def uninstall(self, name: str, namespace: str) -> None:
+        """``helm uninstall``, by hand."""
+        with self.lock:
+            for each in list(self.objects.values()):
+                named = (each.state.get("name"), each.state.get("namespace"))
+                if each.type == "helm_release" and named == (name, namespace):
+                    del self.objects[self.key(each)]
+
     def _interfere(self, action: Action, remote: RemoteObject) -> None:
         for each in self.interference:
             each.before(action, remote.facts, remote.state)
@@ -301,7 +310,7 @@ class SimulatedCloud:
         )
         self.events.append(Event(action, remote.type, remote.id, remote.facts.seconds[0 if action == "create" else 1]))
         if refused:
-            raise Refused(refused.summary, refused.detail, created=copy.deepcopy(answered))
+            raise Refused(refused.summary, refused.detail, created=copy.deepcopy(answered) if refused.created else None)
         return copy.deepcopy(answered)
 
     def cluster_at(self, host: str) -> RemoteObject | None:

@@ -92,3 +92,45 @@ def test_a_fault_that_hits_nothing_is_told(run: Run) -> None:
 def test_an_unknown_fault_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown fault 'flood'; there are quota, "):
         Fault.parse("flood")
+
+
+@pytest.mark.parametrize("fault", ["api-401", "api-503", "api-reset"])
+def test_a_refusing_cluster_stops_plan_and_destroy(run: Run, fault: str) -> None:
+    report = run(standin.site(), stack="platform", faults=(fault,))
+    assert report.ok, said(report)
+    (outcome,) = report.faults
+    assert outcome.said == KINDS[fault].cluster_says
+    assert (outcome.lost, outcome.next_plan, outcome.recovery) == ([], [], ["apply"])
+
+
+def test_a_stack_of_releases_alone_forgets_them(run: Run) -> None:
+    """helm 3.1.1 takes any error for "does not exist": K1 of the real provider."""
+    workload = standin.workload()
+    del workload["resource"]["kubernetes_config_map_v1"]
+    del workload["resource"]["helm_release"]["job"]["depends_on"]
+    report = run(standin.site(workload=workload), faults=("api-401:each",), until="apply")
+    platform, outcome = report.faults
+    assert platform.recovered
+    assert not report.ok
+    assert not outcome.recovered
+    assert outcome.lost == ["helm_release.job"]
+    assert {each.address: each.action for each in outcome.next_plan} == {"helm_release.job": "create"}
+    assert outcome.recovery[0].startswith("import helm_release.job ")
+    assert report.stacks[-1].empty_replan
+
+
+@pytest.mark.parametrize(
+    ("atomic", "recovery"),
+    [
+        pytest.param(True, ["apply"], id="atomic"),
+        pytest.param(False, ["apply (refused)", "helm uninstall networks --namespace rl", "apply"], id="not atomic"),
+    ],
+)
+def test_a_failed_first_install(run: Run, atomic: bool, recovery: list[str]) -> None:
+    platform = standin.platform()
+    del platform["resource"]["helm_release"]["kuberay"]
+    platform["resource"]["helm_release"]["networks"]["atomic"] = atomic
+    report = run(standin.site(platform=platform), faults=("failed-install",), stack="platform", until="apply")
+    assert report.ok, said(report)
+    (outcome,) = report.faults
+    assert outcome.recovery == recovery

@@ -125,8 +125,7 @@ class Standing:
         found = {}
         root = scratch_copy(self.outputs[case], self.scratch / f"plan-{case}")
         for stack in read_stacks(self.outputs[case], knowledge()):
-            before = self.outputs["base"] / "stacks" / stack.name / "cdk.tf.json"
-            if (stack.folder / "cdk.tf.json").read_bytes() != before.read_bytes():
+            if _content(stack.folder) != _content(self.outputs["base"] / "stacks" / stack.name):
                 found |= self._plan(stack, root)
         return found
 
@@ -136,6 +135,11 @@ class Standing:
         run.go([stack], root)
         assert not run.failed, run.report.findings
         return {entry.name: entry.plan_json for entry in run.report.stacks}
+
+
+def _content(folder: Path) -> dict[Path, bytes]:
+    """Every file of a stack: values of releases stand beside cdk.tf.json."""
+    return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 @contextmanager

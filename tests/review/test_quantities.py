@@ -38,6 +38,25 @@ def pool(**values: Any) -> Resource:
         ({"autoscaling": [{"min_node_count": 1, "max_node_count": 4}], "node_locations": THREE}, 3, 12),
         ({"autoscaling": [{"total_min_node_count": 1, "total_max_node_count": 4}], "node_locations": THREE}, 1, 4),
         ({"autoscaling": [{"total_min_node_count": 0, "total_max_node_count": 0}]}, 0, 0),
+        (  # as the real provider stores them (google 6.50 and 7.45): the pair that is not in use is 0
+            {
+                "autoscaling": [
+                    {"min_node_count": 1, "max_node_count": 5, "total_min_node_count": 0, "total_max_node_count": 0}
+                ]
+            },
+            1,
+            5,
+        ),
+        (
+            {
+                "autoscaling": [
+                    {"min_node_count": 0, "max_node_count": 0, "total_min_node_count": 2, "total_max_node_count": 4}
+                ],
+                "node_locations": THREE,
+            },
+            2,
+            4,
+        ),
         ({"autoscaling": [{"min_node_count": 5, "max_node_count": 4}]}, 4, 4),
     ],
 )

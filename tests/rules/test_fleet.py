@@ -31,7 +31,34 @@ def reserved(count: int | None, nodes: int, **more: object) -> dict[str, object]
     return {**APART, "reservation": name, "gpu.pools[0].nodes": nodes, **more}
 
 
+def shared(site: str, project: str, host: str) -> dict[str, object]:
+    """A site that uses the VPC `vpc-of-<host>` of a host project."""
+    vpc = {"project": host, "network": f"vpc-of-{host}", "subnetwork": f"{site}-gke"}
+    return {**APART, "site": site, "project": project, "network.primary.existing": vpc, "reservation": site}
+
+
 FLEETS = [
+    FleetCase(
+        "fleet-shared-vpc",
+        (shared("one", "team-project", "host-a"), shared("two", "team-project", "host-b")),
+        (shared("one", "team-project", "host-a"), shared("two", "other-project", "host-b")),
+        "network.primary.existing.project",
+        ("attached to host-b", "one (", "a.yaml", "a VPC of host-a"),
+    ),
+    FleetCase(
+        "fleet-shared-vpc",
+        (shared("one", "team-project", "host-a"), shared("two", "host-a", "host-b")),
+        (shared("one", "team-project", "host-a"), {**SECOND, "project": "host-a"}),
+        "network.primary.existing.project",
+        ("host-a would be host project and service project at once",),
+    ),
+    FleetCase(
+        "fleet-shared-vpc",
+        (shared("one", "host-a", "host-b"), shared("two", "team-project", "host-a")),
+        (shared("one", "host-a", "host-b"), shared("two", "team-project", "host-b")),
+        "network.primary.existing.project",
+        ("host-a would be host project and service project at once", "one (", "a.yaml"),
+    ),
     FleetCase(
         "fleet-name", ({}, {"reservation": "b"}), ({}, SECOND), "site", ("more would be made by nemo-rl (", "a.yaml")
     ),

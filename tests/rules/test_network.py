@@ -12,6 +12,7 @@ EXISTING = {
     "network.primary.services": "10.8.0.0/20",
     "network.private_service_access.address": "10.9.0.0",
 }
+SHARED = {**EXISTING, "network.primary.existing.project": "host-project"}
 RULE = {
     "network.firewall_rules[0].name": "ssh",
     "network.firewall_rules[0].source_ranges": ["10.200.0.0/24"],
@@ -83,6 +84,45 @@ CASES = [
         {"network.primary.name": "x-net", "gpu.rdma.prefix": "x"},
         {"network.primary.name": "x-net", "gpu.rdma.prefix": "y"},
         "gpu.rdma",
+        ("primary",),
+    ),
+    # Shared VPC.
+    Case(
+        "host-stack-own-project",
+        {**EXISTING, "network.primary.existing.host_stack": True},
+        {**SHARED, "network.primary.existing.host_stack": True},
+        "network.primary.existing.host_stack",
+        ("`network.primary.existing.project` is not given",),
+    ),
+    Case(
+        "host-stack-own-project",
+        {**EXISTING, "network.primary.existing.host_stack": True, "network.primary.existing.project": "my-project"},
+        {**EXISTING, "network.primary.existing.host_stack": False, "network.primary.existing.project": "my-project"},
+        "network.primary.existing.host_stack",
+        ("is my-project, the site's own",),
+    ),
+    Case(
+        "shared-vpc-unconfirmed",
+        SHARED,
+        {**EXISTING, "network.primary.existing.project": "my-project"},
+        "network.primary.existing.project",
+        ("not confirmed", "host-project", "second plan"),
+        "warning",
+    ),
+    # The GPU nodes' networks stand beside the primary one, in the host project: their names must differ.
+    Case(
+        "network-shared-by-nics",
+        {
+            **EXISTING,
+            "network.primary.existing.project": "host-project",
+            "gpu.gvnic.existing": {"network": "shared", "subnetwork": "s"},
+        },
+        {
+            **EXISTING,
+            "network.primary.existing.project": "host-project",
+            "gpu.gvnic.existing": {"network": "second", "subnetwork": "s"},
+        },
+        "gpu.gvnic",
         ("primary",),
     ),
     # Who may come in.

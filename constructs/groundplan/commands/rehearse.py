@@ -61,7 +61,8 @@ def rehearse(
     one simulated cloud, planned again (nothing may be left to change), and destroyed. Your state and folders are not
     touched.
 
-    Faults: quota, stock-out, reservation-not-found, timeout, api-disabled, drift, normalise, interrupt, kill, lock.
+    Faults: quota, stock-out, reservation-not-found, timeout, api-disabled, drift, normalise, interrupt, kill, lock,
+    failed-install; api-401, api-503, api-reset (of the Kubernetes API, when a stack that stands is refreshed).
     """
     try:
         require_optional_packages()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--check", "compare", is_flag=True, help="Write nothing; exit 1 unless OUT already holds exactly this.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors and warnings only.")
 def synth(profile: Path | None, out: Path, strict: bool, compare: bool, quiet: bool) -> None:
-    """Write the six Terraform stacks of PROFILE, its run-book and its job.
+    """Write the Terraform stacks of PROFILE, its run-book and its job.
 
     Without PROFILE, the one that GROUNDPLAN_PROFILE or the `profile` context of cdktf.json names is taken. Nothing is
     written when a rule refuses the profile.

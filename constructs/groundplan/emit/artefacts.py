@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from importlib import resources
+from typing import Any
 
 import jinja2
 
+from groundplan.cluster.values import account_email
 from groundplan.kernel.gke import ACCELERATOR_LABEL
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.secrets import SECRETS, secret_name
@@ -42,7 +44,29 @@ def runbook(site: Site) -> str:
         profile=site.profile,
         entries=site.stacks,
         stack={entry.name: site.stack_name(entry.name) for entry in site.stacks},
+        own_stacks=[site.stack_name(entry.name) for entry in site.stacks if entry.name != "host"],
+        shared=_shared_vpc(site),
         variables={k: secret_name(k, r) for k, r in references.items() if r.variable},
         existing_secrets={k: (r.secret, r.key) for k, r in references.items() if r.secret},
         accelerator_label=ACCELERATOR_LABEL,
     )
+
+
+def _shared_vpc(site: Site) -> dict[str, Any]:
+    """What the run-book says about the host project; empty where there is none."""
+    network, fabric = site.network, site.fabric
+    if not network.is_shared:
+        return {}
+    there = [network.subnetwork]
+    there += [fabric.gvnic_subnetwork] if fabric.gvnic_exists else []
+    there += fabric.rdma_subnetworks if fabric.rdma_exists else []
+    made = [] if fabric.gvnic_exists else [f"the network `{fabric.gvnic_vpc}`"]
+    made += [] if fabric.rdma_exists else [f"the network `{fabric.rdma_vpc}`"]
+    made += [f"private service access (`{network.access_name}`)"] if network.access_created else []
+    rules = [rule.name for rule in site.profile.network.firewall_rules]
+    made += [f"the firewall rule{'s' if len(rules) > 1 else ''} `{'`, `'.join(rules)}`"] if rules else []
+    return {
+        "nodes_account": account_email(site.cluster.nodes_account, site.project),
+        "subnetworks": there,
+        "made": " and ".join([", ".join(made[:-1])] * (len(made) > 1) + made[-1:]),
+    }

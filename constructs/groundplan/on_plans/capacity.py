@@ -105,10 +105,10 @@ def pool(resource: Resource) -> Pool:
     zones = max(1, len(resource.texts("node_locations")))
     scaling = (resource.blocks("autoscaling") or [{}])[0]
     if scaling:
-        total = values.number(scaling.get("total_max_node_count"))
-        most = total if total is not None else zones * (values.number(scaling.get("max_node_count")) or 0)
-        low = values.number(scaling.get("total_min_node_count"))
-        least = low if low is not None else zones * (values.number(scaling.get("min_node_count")) or 0)
+        # The provider stores the pair that is not in use as zeros: totals count when the most of them is above 0.
+        most, least = (values.number(scaling.get(f"total_{end}_node_count")) or 0 for end in ("max", "min"))
+        if not most:
+            most, least = (zones * (values.number(scaling.get(f"{end}_node_count")) or 0) for end in ("max", "min"))
     else:
         given = values.number(resource.get("node_count"))
         if given is None:
@@ -147,10 +147,12 @@ def _reservation(resource: Resource) -> str:
     if named:
         found = parse_reservation(named[0])
         return found.short if found else named[0]
+    if resource.flag("queued_provisioning.enabled"):  # before flex-start, which a queued pool is too
+        return "queued"
     for argument, word in (("spot", "spot"), ("flex_start", "flex-start"), ("preemptible", "preemptible")):
         if resource.flag(f"node_config.{argument}"):
             return word
-    return "queued" if resource.flag("queued_provisioning.enabled") else "on demand"
+    return "on demand"
 
 
 Counted = dict[tuple[str, str], int]
