@@ -7,7 +7,7 @@ import re
 import pytest
 
 from sites import SMALL, synthesized
-from test_synth import EXISTING, FULL, SITES, TERRAFORM_CLOUD
+from synth_sites import EXISTING, FULL, SITES, TERRAFORM_CLOUD
 
 
 @pytest.mark.parametrize("name", sorted(SITES))
