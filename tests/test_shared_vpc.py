@@ -227,7 +227,7 @@ def test_the_run_book_gives_the_host_stack_to_its_owner() -> None:
     assert "nodes_account_exists = true" in before
     assert "for stack in shared-network shared-storage" in after
     assert "--role=roles/container.hostServiceAgentUser" not in text
-    assert "7. `shared-host`: by the owner of the host project" in text
+    assert "8. `shared-host`: by the owner of the host project" in text
 
 
 def test_commands_of_the_run_book_are_whole(tmp_path: Path) -> None:
