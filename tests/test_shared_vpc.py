@@ -227,7 +227,11 @@ def test_the_run_book_gives_the_host_stack_to_its_owner() -> None:
     assert "nodes_account_exists = true" in before
     assert "for stack in shared-network shared-storage" in after
     assert "--role=roles/container.hostServiceAgentUser" not in text
-    assert "7. `shared-host`: by the owner of the host project" in text
+    destroy = text.partition("## Destroy")[2]
+    assert "7. the peering" in destroy
+    assert "--network=shared-vpc --project=host-project" in destroy
+    assert "8. `shared-host`: by the owner of the host project" in destroy
+    assert "The services of both projects stay enabled" in destroy
 
 
 def test_commands_of_the_run_book_are_whole(tmp_path: Path) -> None:
