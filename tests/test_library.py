@@ -126,6 +126,14 @@ def test_parts_stand_twice_in_a_stack_of_ones_own_without_a_site(tmp_path: Path)
         "helm_release": ["gib"],
         "kubernetes_persistent_volume_claim_v1": ["cold-pv-claim", "hot-pv-claim"],
         "kubernetes_persistent_volume_v1": ["cold-pv-volume", "hot-pv-volume"],
+        "terraform_data": ["cold-pv-binding", "hot-pv-binding"],
+    }
+    volume = written["kubernetes_persistent_volume_v1"]["hot-pv-volume"]
+    assert volume["lifecycle"]["replace_triggered_by"] == ["terraform_data.hot-pv-binding.id"]
+    assert written["terraform_data"]["hot-pv-binding"]["triggers_replace"] == {
+        "claim": "default/hot",
+        "claim_gib": 18000,
+        "storage_class": "lustre",
     }
     claim = written["kubernetes_persistent_volume_claim_v1"]["hot-pv-claim"]
     assert claim["lifecycle"]["replace_triggered_by"] == ["kubernetes_persistent_volume_v1.hot-pv-volume.id"]
@@ -176,6 +184,8 @@ def test_a_job_in_a_cluster_that_is_there_already(tmp_path: Path) -> None:
         "kubernetes_service_account_v1": ["account"],
     }
     assert list(written["variable"]) == ["hub_token"]
+    assert written["data"]["kubernetes_namespace_v1"]["api"]["metadata"] == {"name": "kube-system"}
+    assert "data.kubernetes_namespace_v1.api" in written["resource"]["helm_release"]["job"]["depends_on"]
     assert (tmp_path / "stacks/job/chart/Chart.yaml").is_file()
 
 

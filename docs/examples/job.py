@@ -12,6 +12,7 @@ from cdktf_cdktf_provider_kubernetes.provider import KubernetesProvider
 
 from groundplan.cluster.account_constructs import WorkloadAccount
 from groundplan.platform.access_constructs import (
+    ApiCheck,
     Namespace,
     NamespaceProps,
     PodAccount,
@@ -27,6 +28,7 @@ stack = TerraformStack(app, "job")
 KubernetesProvider(stack, "kubernetes", config_path="~/.kube/config")
 HelmProvider(stack, "helm", kubernetes={"config_path": "~/.kube/config"})
 
+api = ApiCheck(stack, "api")
 google = WorkloadAccount.existing(email="trainer@our-project.iam.gserviceaccount.com")
 namespace = Namespace(stack, "namespace", NamespaceProps(name="training"))
 account = PodAccount(
@@ -65,6 +67,6 @@ RayJobChart(
     stack,
     "job",
     RayJobChartProps(release="hello", namespace=namespace.name, objects=[job]),
-    depends_on=[*account.ready, *token.ready],
+    depends_on=[*api.ready, *account.ready, *token.ready],
 )
 app.synth()

@@ -52,11 +52,12 @@ EDITS = {
     "scale": ("nodes: 2, driver", "nodes: 16, driver"),
     "authorized-network": (
         "control_plane: {dns_endpoint: true}",
-        "control_plane: {dns_endpoint: true, authorized_networks: [{name: office, cidr: 203.0.113.0/24}]}",
+        "control_plane: {dns_endpoint: true, authorized_networks: [{name: office, cidr: 10.200.0.0/24}]}",
     ),
     "unprotected": ("deletion_protection: true", "deletion_protection: false"),
     "lustre-grow": ("capacity_gib: 36000", "capacity_gib: 54000"),
     "lustre-shrink": ("capacity_gib: 36000", "capacity_gib: 18000"),
+    "lustre-throughput": ("capacity_gib: 36000", "capacity_gib: 36000, throughput: 1000"),
     "kuberay": ("version: 1.6.2", "version: 1.7.0"),
     "job": ("grpo.max_num_steps: 10", "grpo.max_num_steps: 300"),
 }

@@ -43,7 +43,7 @@ EXPECTED: dict[str, tuple[str, list[str]]] = {
     ),
     "authorized-network": (
         "NEEDS A DECISION",
-        ["authorized network 203.0.113.0/24 (office) added", "a login is still"],
+        ["authorized network 10.200.0.0/24 (office) added", "a login is still"],
     ),
     "unprotected": (
         "NEEDS A DECISION",
@@ -51,6 +51,13 @@ EXPECTED: dict[str, tuple[str, list[str]]] = {
     ),
     "lustre-grow": ("NEEDS A DECISION", ["36,000 -> 54,000", "no data is lost", "never shrink"]),
     "lustre-shrink": ("DANGEROUS", ["is to shrink: capacity_gib 36,000 -> 18,000", "Google refuses it"]),
+    "lustre-throughput": (
+        "DANGEROUS",
+        [
+            'Lustre instance rl-lustre is replaced: per_unit_storage_throughput: "500" -> "1000"',
+            "ALL DATA on it are deleted",
+        ],
+    ),
     "kuberay": (
         "NEEDS A DECISION",
         ["kuberay-operator goes from 1.6.2 to 1.7.0", "CRDs stay at 1.6.2", "--version 1.7.0", "--server-side"],

@@ -27,7 +27,7 @@ __all__ = ["Assessment", "Provenance", "Verdict", "assess", "compare_outputs", "
 
 # The one place that collects the rules on plans. The order is that of reports within one kind of trouble, so that no
 # import block, which is sorted, could say it.
-for _name in ("openings", "exposure", "grants", "protection", "shapes", "operations", "images"):
+for _name in ("openings", "exposure", "grants", "protection", "shapes", "operations", "queues", "images"):
     importlib.import_module(f"groundplan.on_plans.{_name}")
 
 

@@ -11,6 +11,10 @@ from dataclasses import field
 from typing import Annotated, Literal
 
 from cdktf import ITerraformDependable, TerraformVariable
+from cdktf_cdktf_provider_kubernetes.data_kubernetes_namespace_v1 import (
+    DataKubernetesNamespaceV1,
+    DataKubernetesNamespaceV1Metadata,
+)
 from cdktf_cdktf_provider_kubernetes.namespace_v1 import NamespaceV1, NamespaceV1Metadata
 from cdktf_cdktf_provider_kubernetes.secret_v1 import SecretV1, SecretV1Metadata
 from cdktf_cdktf_provider_kubernetes.service_account_v1 import ServiceAccountV1, ServiceAccountV1Metadata
@@ -36,6 +40,27 @@ class ExistingObject:
     def ready(self) -> Sequence[ITerraformDependable]:
         """None: there is nothing to wait for."""
         return ()
+
+
+class ApiCheck(Part):
+    """A look at the cluster's API before every plan, apply and destroy: ``data.kubernetes_namespace_v1.<id>``.
+
+    The helm provider (3.1.1, 3.1.2) takes an API that is unreachable, or refuses the caller, for "no such release":
+    `plan` wants to add it again, `destroy` reports success, and the state has forgotten a job that runs on. The
+    kubernetes provider stops with an error instead, so every release waits for this (`ready`).
+    """
+
+    def __init__(self, scope: Construct, id_: str) -> None:
+        super().__init__(scope, id_)
+        # A namespace that each cluster has; one that is not there would be no error.
+        namespace = DataKubernetesNamespaceV1Metadata(name="kube-system")
+        self.namespace = DataKubernetesNamespaceV1(scope, id_, metadata=namespace)
+        """The cdktf data source."""
+
+    @property
+    def ready(self) -> Sequence[ITerraformDependable]:
+        """What every release must wait for."""
+        return (self.namespace,)
 
 
 @dataclass(frozen=True, kw_only=True, config=PROPS)

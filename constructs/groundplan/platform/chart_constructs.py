@@ -36,13 +36,17 @@ class PassThroughChartProps:
     manifests: Mapping[str, Mapping[str, Any]]
     """Key -> whole object. Keys only tell the objects apart, in the plan and in the chart's values."""
     wait: bool = True
-    """Wait until the objects are ready, and roll back when they are not. Default: yes."""
+    """Wait until the objects are ready, and roll back when they are not; wait at a destroy until they are gone. Without
+    it a first install that fails leaves a release behind, whose name no later apply can use. Default: yes."""
     chart: Text = CHART
     """Folder of the chart. Default: `chart` beside the stack, which is written too."""
 
 
 class PassThroughChart(Part):
-    """Kubernetes objects of any kind: ``helm_release.<id>``, from ``manifests/<id>.yaml``."""
+    """Kubernetes objects of any kind: ``helm_release.<id>``, from ``manifests/<id>.yaml``.
+
+    It waits for `depends_on`: an :class:`~groundplan.platform.access_constructs.ApiCheck`, and its namespace.
+    """
 
     def __init__(
         self,
@@ -101,7 +105,9 @@ class GibInstaller(PassThroughChart):
             release=props.release,
             namespace=gib.NAMESPACE,
             manifests=manifests,
-            # Its pods come with the GPU nodes, which an autoscaled pool may have none of.
+            # Helm would wait while the DaemonSet rolls over all nodes, one at a time, and one broken node would roll
+            # all of them back, under a training. The price: a first install that fails has to be uninstalled by hand
+            # (the run-book's "When an apply fails"); it fails only when the API refuses the DaemonSet itself.
             wait=False,
             chart=props.chart,
         )
@@ -129,9 +135,19 @@ class OperatorProps:
 
 
 class Operator(Part):
-    """An operator such as KubeRay's or Kueue: ``helm_release.<id>``, its values from ``manifests/<id>.yaml``."""
+    """An operator such as KubeRay's or Kueue: ``helm_release.<id>``, its values from ``manifests/<id>.yaml``.
 
-    def __init__(self, scope: Construct, id_: str, props: OperatorProps) -> None:
+    It waits for `depends_on`, such as an :class:`~groundplan.platform.access_constructs.ApiCheck`.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        props: OperatorProps,
+        *,
+        depends_on: Sequence[ITerraformDependable] = (),
+    ) -> None:
         super().__init__(scope, id_)
         self.release = Release(
             scope,
@@ -146,6 +162,7 @@ class Operator(Part):
             wait=True,
             timeout=props.timeout,
             max_history=5,
+            depends_on=list(depends_on) or None,
         )
         """The cdktf resource."""
         if props.values:

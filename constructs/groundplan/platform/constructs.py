@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Annotated, Self
 
-from cdktf import Fn, ITerraformDependable, TerraformResourceLifecycle
+from cdktf import Fn, ITerraformDependable, TerraformResourceLifecycle, TerraformStack
 from cdktf_cdktf_provider_google.data_google_lustre_instance import DataGoogleLustreInstance
 from cdktf_cdktf_provider_kubernetes import persistent_volume_claim_v1 as claim
 from cdktf_cdktf_provider_kubernetes import persistent_volume_v1 as volume
@@ -53,7 +53,8 @@ class LustreVolume(Part):
     """The instance as a volume, bound in advance to its claim; only the servers' address comes from the cloud.
 
     ``data.google_lustre_instance.<id>``, ``kubernetes_persistent_volume_v1.<id>-volume``,
-    ``kubernetes_persistent_volume_claim_v1.<id>-claim``. The claim waits for `depends_on`, such as its namespace.
+    ``kubernetes_persistent_volume_claim_v1.<id>-claim``, ``terraform_data.<id>-binding``. The claim waits for
+    `depends_on`, such as its namespace.
     """
 
     def __init__(
@@ -71,6 +72,19 @@ class LustreVolume(Part):
             scope, id_, instance_id=lustre.name, zone=lustre.zone, project=lustre.project
         )
         address = Fn.element(Fn.split("@", self.instance.mount_point), 0)
+        # What makes another claim makes another volume: once its claim is gone, a retained volume is Released, and
+        # binds to no other. A plain override, as for the shape of pools (gpu/constructs.py).
+        binding = f"{id_}-binding"
+        TerraformStack.of(self).add_override(
+            f"resource.terraform_data.{binding}",
+            {
+                "triggers_replace": {
+                    "claim": f"{props.namespace}/{props.claim}",
+                    "claim_gib": props.claim_gib,
+                    "storage_class": props.storage_class,
+                }
+            },
+        )
         self.volume = volume.PersistentVolumeV1(
             scope,
             f"{id_}-volume",
@@ -93,6 +107,7 @@ class LustreVolume(Part):
                     ),
                 )
             ],
+            lifecycle=TerraformResourceLifecycle(replace_triggered_by=[f"terraform_data.{binding}.id"]),
         )
         self.claim = claim.PersistentVolumeClaimV1(
             scope,

@@ -16,6 +16,7 @@ from groundplan.catalog import Machine
 from groundplan.cluster.allocatable import allocatable
 from groundplan.gpu.values import PoolValues, gpu_toleration, own_tolerations
 from groundplan.kernel.gke import ACCELERATOR_LABEL, POOL_LABEL
+from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.values import QueueValues
 
 API = "kueue.x-k8s.io/v1beta2"
@@ -52,9 +53,34 @@ def kueue_objects(queue: QueueValues) -> dict[str, dict[str, Any]]:
     return found
 
 
-def kueue_values(cpu_pool: str) -> dict[str, Any]:
-    """Values of the operator's chart: two replicas, as its webhooks stand in the way of every job while it is down."""
-    return {"controllerManager": {"replicas": 2, "nodeSelector": _cpu_labels(cpu_pool)}}
+def kueue_values(cpu_pool: str, namespace: str) -> dict[str, Any]:
+    """Values of the operator's chart, which manages jobs in `namespace` alone.
+
+    Two replicas, as its webhooks stand in the way of every job while it is down. By default those of pods, Deployments
+    and StatefulSets refuse everything (`failurePolicy: Fail`) in all namespaces but two then, so nothing could start
+    anywhere. With Ray's frameworks alone they let pass what they cannot judge, and the selector keeps them to the jobs'
+    namespace.
+
+    Source: kueue, charts/kueue/templates/webhook/manifests.yaml and values.yaml (the rest of the configuration is the
+    chart's own: this text takes the place of the whole of it).
+    """
+    configuration = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": ":8081"},
+        "metrics": {"bindAddress": ":8443"},
+        "webhook": {"port": 9443},
+        "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
+        "clientConnection": {"qps": 50, "burst": 100},
+        "managedJobsNamespaceSelector": {
+            "matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}]
+        },
+        "integrations": {"frameworks": ["ray.io/rayjob", "ray.io/raycluster"]},
+    }
+    return {
+        "controllerManager": {"replicas": 2, "nodeSelector": _cpu_labels(cpu_pool)},
+        "managerConfig": {"controllerManagerConfigYaml": to_yaml(configuration)},
+    }
 
 
 def _object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:

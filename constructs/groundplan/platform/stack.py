@@ -10,6 +10,7 @@ from constructs import Construct
 from groundplan.cluster.values import account_email
 from groundplan.platform import gib
 from groundplan.platform.access_constructs import (
+    ApiCheck,
     ExistingObject,
     Namespace,
     NamespaceProps,
@@ -40,6 +41,7 @@ class PlatformStack(ClusterClientStack):
     def __init__(self, scope: Construct, site: Site) -> None:
         super().__init__(scope, site, "platform")
         labels = {"app.kubernetes.io/managed-by": "groundplan", "app.kubernetes.io/part-of": site.name}
+        api = ApiCheck(self, "api").ready
         namespace = self._namespace(labels)
         after = namespace.ready
         self._pod_account(labels, after)
@@ -49,16 +51,18 @@ class PlatformStack(ClusterClientStack):
         networks = PassThroughChartProps(
             release=f"{site.name}-networks", namespace=namespace.name, manifests=network_objects(site.fabric.nics)
         )
-        PassThroughChart(self, "networks", networks, depends_on=after)
-        GibInstaller(self, "gib", gib_props(site))
-        Operator(self, "kuberay", kuberay_props(site))
+        PassThroughChart(self, "networks", networks, depends_on=[*api, *after])
+        GibInstaller(self, "gib", gib_props(site), depends_on=api)
+        Operator(self, "kuberay", kuberay_props(site), depends_on=api)
         if site.queue:
-            operator = Operator(self, "kueue", kueue_props(site))
+            operator = Operator(self, "kueue", kueue_props(site), depends_on=api)
             queue = PassThroughChartProps(
                 release=f"{site.name}-queue", namespace=namespace.name, manifests=kueue_objects(site.queue)
             )
-            # Once the operator's CRDs and webhook serve: no second apply is needed.
-            PassThroughChart(self, "queue", queue, depends_on=[operator.release, *after])
+            # Once the operator is ready, which in Kueue 0.17.1 and 0.19.2 means that its webhooks serve with their
+            # certificates. No sleep besides: should the API server's way to them open later still, the release is
+            # rolled back whole, and the next apply makes it.
+            PassThroughChart(self, "queue", queue, depends_on=[*api, operator.release, *after])
 
     def _namespace(self, labels: Mapping[str, str]) -> Namespace | ExistingObject:
         name = self.site.profile.platform.namespace
@@ -141,5 +145,5 @@ def kueue_props(site: Site) -> OperatorProps:
         repository=KUEUE_REPOSITORY,
         chart="kueue",
         version=spec.version,
-        values=kueue_values(site.profile.cluster.cpu_pool.name),
+        values=kueue_values(site.profile.cluster.cpu_pool.name, site.profile.platform.namespace),
     )

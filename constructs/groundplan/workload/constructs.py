@@ -63,9 +63,11 @@ class RayJobChartProps:
 
 
 class RayJobChart(PassThroughChart):
-    """The job: ``helm_release.<id>``. Apply is done when it is submitted, for a training runs for hours.
+    """The job: ``helm_release.<id>``. Apply is done when it is submitted, for Helm waits for no custom resource to get
+    ready. A destroy is done when it is gone, KubeRay's finalizer included: what it holds (networks, claim) may go next.
 
-    It waits for `depends_on`, such as the `ready` of namespace, accounts, secrets and volume in the same stack.
+    It waits for `depends_on`: an :class:`~groundplan.platform.access_constructs.ApiCheck`, and the `ready` of
+    namespace, accounts, secrets and volume in the same stack.
     """
 
     def __init__(
@@ -80,7 +82,6 @@ class RayJobChart(PassThroughChart):
             release=props.release,
             namespace=props.namespace,
             manifests={_key(each): each for each in props.objects},
-            wait=False,
             chart=props.chart,
         )
         super().__init__(scope, id_, chart, depends_on=depends_on)

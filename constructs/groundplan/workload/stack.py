@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from constructs import Construct
 
+from groundplan.platform.access_constructs import ApiCheck
 from groundplan.site.resolve import Site
 from groundplan.site.stack import ClusterClientStack
 from groundplan.workload.constructs import RayJobChart, RayJobChartProps
@@ -14,7 +15,9 @@ class WorkloadStack(ClusterClientStack):
 
     def __init__(self, scope: Construct, site: Site) -> None:
         super().__init__(scope, site, "workload")
-        self.job = RayJobChart(self, "job", job_props(site)) if site.job_objects else None
+        self.job: RayJobChart | None = None
+        if site.job_objects:
+            self.job = RayJobChart(self, "job", job_props(site), depends_on=ApiCheck(self, "api").ready)
 
 
 def job_props(site: Site) -> RayJobChartProps:
