@@ -20,7 +20,8 @@ def runbook(site: Synthesized) -> str:
 def test_each_release_can_be_imported_again_by_its_own_name(text: str) -> None:
     site = synthesized(text)
     installed = {
-        f"terraform -chdir=stacks/{site.site.stack_name(stack)} import helm_release.{id_} {each['namespace']}/{each['name']}"
+        f"terraform -chdir=stacks/{site.site.stack_name(stack)} "
+        f"import helm_release.{id_} {each['namespace']}/{each['name']}"
         for stack in ("platform", "workload")
         for id_, each in site.stacks[stack]["resource"].get("helm_release", {}).items()
     }
