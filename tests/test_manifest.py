@@ -9,7 +9,7 @@ from groundplan.kernel import yaml_text
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.objects import network_objects
 from sites import synthesized
-from test_synth import SITES
+from synth_sites import SITES
 
 
 class _Pure(yaml.SafeDumper):

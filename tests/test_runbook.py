@@ -7,7 +7,7 @@ import re
 import pytest
 
 from sites import SMALL, synthesized
-from test_synth import EXISTING, FULL, SITES, TERRAFORM_CLOUD
+from synth_sites import EXISTING, FULL, SITES, TERRAFORM_CLOUD
 
 
 @pytest.mark.parametrize("name", sorted(SITES))
@@ -16,7 +16,11 @@ def test_stacks_in_order_and_reverse(name: str) -> None:
     text = (site.folder / "runbook.md").read_text("utf-8")
     stacks = [f"{site.site.name}-{kind}" for kind in ("network", "storage", "cluster", "gpu", "platform", "workload")]
     assert f"for stack in {' '.join(stacks)}; do" in text
-    assert [re.search(rf"^{n}\. `(.*?)`", text, re.MULTILINE)[1] for n in range(1, 7)] == stacks[::-1]  # type: ignore[index]
+    steps = re.findall(r"^(\d+)\. (?:`(.*?)`|the (peering) )", text.partition("one stack at a time")[2], re.MULTILINE)
+    # The peering goes once the Lustre instance has, and before the network that it holds.
+    peering = ["peering"] if site.site.network.access_created else []
+    assert [name or what for _, name, what in steps] == [*stacks[:0:-1], *peering, stacks[0]]
+    assert [int(number) for number, _, _ in steps] == list(range(1, len(steps) + 1))
     assert "-target" not in text
     assert "{{" not in text
     assert "None" not in text
@@ -37,10 +41,13 @@ def test_what_a_site_does_not_have_is_not_spoken_of() -> None:
     full = (synthesized(FULL).folder / "runbook.md").read_text("utf-8")
     cloud = (synthesized(TERRAFORM_CLOUD).folder / "runbook.md").read_text("utf-8")
     assert "## Shared VPC: the host project first" in existing
-    assert "vpc-peerings delete" not in existing
+    assert "peerings delete" not in existing
     assert "Shared VPC" not in small
-    assert "only abandoned by Terraform" in small
-    assert "only abandoned by Terraform" not in full
+    peering = "gcloud compute networks peerings delete servicenetworking-googleapis-com --network="
+    assert f"{peering}nemo-rl-net --project=my-project" in small
+    assert peering in full
+    assert "Set `prevent_destroy: false`" not in small
+    assert "1. Set `prevent_destroy: false` and `cluster.deletion_protection: false` in the profile" in full
     assert "**protected**: set `cluster.deletion_protection: false`" in full
     assert "read -rs TF_VAR_hugging_face" in full
     assert "TF_VAR_wandb" not in full

@@ -3,85 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from findings import UserError
 from findings.redaction import find_secrets
-from groundplan.emit.app import write_site
-from sites import ROOT, SHIPPED, SMALL, Synthesized, run, synthesized
-
-TUTORIAL = (ROOT / "profiles" / "nemo-rl-b200.yaml").read_text("utf-8")
-
-#: A site that uses as many options as fit together.
-FULL = """\
-site: full
-environment: prod
-project: my-project
-zone: europe-west4-b
-labels: {team: research}
-reservation: {name: res, project: owner-project, block: blk, sub_block: sub}
-network:
-  primary: {flow_logs: true}
-  firewall_rules:
-    - {name: full-ssh, source_ranges: [10.0.0.0/20], allow: [{protocol: tcp, ports: ["22"]}]}
-    - {name: full-probe, network: gvnic, source_ranges: [192.168.0.0/24], allow: [{protocol: icmp}]}
-storage:
-  lustre: {capacity_gib: 36000}
-  buckets: [{name: full-checkpoints}]
-cluster:
-  version: "1.35.2-gke.1842000"
-  control_plane:
-    public_endpoint: true
-    authorized_networks: [{name: office, cidr: 203.0.113.0/24}]
-  maintenance:
-    exclusions: [{name: long run, start: "2027-01-01T00:00:00Z", end: "2027-03-01T00:00:00Z"}]
-gpu:
-  pools:
-    - {name: reserved, nodes: 2, drain_hours: 24, labels: {tier: gold}, taints: [{key: team, value: rl}]}
-    - {name: spot, machine_type: a4-highgpu-8g, capacity: spot, autoscaling: {min: 0, max: 2}}
-    - {name: flex, capacity: flex_start, autoscaling: {max: 2}, max_run_hours: 24}
-    - {name: queued, capacity: queued, autoscaling: {max: 2}}
-secrets:
-  hugging_face: {variable: true, revision: 3}
-  wandb: {secret: team-wandb, key: api-key}
-backend:
-  gcs: {bucket: my-states}
-"""
-
-TERRAFORM_CLOUD = SMALL + "backend:\n  cloud: {organization: acme, project: rl-sites}\n"
-EXISTING = """\
-site: shared
-project: my-project
-zone: us-central1-b
-reservation: my-reservation
-network:
-  primary:
-    existing: {project: host-project, network: shared-vpc, subnetwork: gke-nodes, pods_range: gke-pods,
-               services_range: gke-services}
-gpu:
-  gvnic: {existing: {network: old-gvnic, subnetwork: old-gvnic-sub}}
-  rdma:
-    existing:
-      network: old-rdma
-      subnetworks: [r-0, r-1, r-2, r-3, r-4, r-5, r-6, r-7]
-"""
-SITES = {path.stem: path.read_text("utf-8") for path in SHIPPED}
-SITES |= {"small": SMALL, "full": FULL, "terraform-cloud": TERRAFORM_CLOUD, "existing": EXISTING}
+from sites import ROOT, SMALL, Synthesized, synthesized
+from synth_sites import EXISTING, FULL, SITES, TERRAFORM_CLOUD, files
 
 
 @pytest.fixture(params=sorted(SITES))
 def site(request: pytest.FixtureRequest) -> Synthesized:
     return synthesized(SITES[request.param])
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 def test_six_stacks_and_artefacts(site: Synthesized) -> None:
@@ -335,6 +269,37 @@ def test_a_queued_pool_is_a_flex_start_pool() -> None:
     assert node_pool["node_config"]["flex_start"] is True
 
 
+def test_nat_has_fixed_addresses_when_the_profile_asks() -> None:
+    asked = synthesized(SMALL + "network: {primary: {nat: {addresses: 2}}}\n")
+    assert {each["name"] for each in asked.resources("google_compute_address").values()} == {
+        f"{asked.site.name}-net-nat-0",
+        f"{asked.site.name}-net-nat-1",
+    }
+    nat = asked.only("google_compute_router_nat")
+    assert nat["nat_ip_allocate_option"] == "MANUAL_ONLY"
+    assert nat["nat_ips"] == [f"${{google_compute_address.nat-address-{n}.self_link}}" for n in (0, 1)]
+    usual = synthesized(SMALL)
+    assert usual.only("google_compute_router_nat")["nat_ip_allocate_option"] == "AUTO_ONLY"
+    assert usual.resources("google_compute_address") == {}
+
+
+def test_service_accounts_that_exist_are_used_and_not_made() -> None:
+    accounts = "{nodes: my-nodes, nodes_exists: true, workload: my-pods, workload_exists: true}"
+    found = synthesized(SMALL + f"cluster: {{service_accounts: {accounts}}}\n")
+    assert found.resources("google_service_account") == {}
+    assert found.resources("google_project_iam_member") == {}
+    email = "my-nodes@my-project.iam.gserviceaccount.com"
+    assert found.only("google_container_cluster")["node_config"]["service_account"] == email
+    pools = found.resources("google_container_node_pool").values()
+    assert {pool["node_config"]["service_account"] for pool in pools} == {email}
+    (identity,) = found.resources("google_service_account_iam_member").items()
+    assert identity[0] == "workload-identity", "the address that it has with an account of the site's own"
+    assert identity[1]["service_account_id"] == (
+        "projects/my-project/serviceAccounts/my-pods@my-project.iam.gserviceaccount.com"
+    )
+    assert identity[1]["member"] == "serviceAccount:my-project.svc.id.goog[nemo-rl/nemo-rl]"
+
+
 def test_secrets_reach_the_cluster_without_a_trace() -> None:
     full = synthesized(FULL)
     platform = full.stacks["platform"]
@@ -402,87 +367,3 @@ def test_lustre_port_mode_agrees_everywhere(legacy: bool) -> None:
     rule = site.stacks["network"]["resource"]["google_compute_firewall"]["lustre"]
     assert rule["allow"] == [{"protocol": "tcp", "ports": ["988", "6988"] if legacy else ["988"]}]
     assert rule["source_ranges"] == ["10.9.0.0/20"]
-
-
-def test_an_edit_changes_one_stack_alone() -> None:
-    before = synthesized(SMALL)
-    after = synthesized(SMALL + 'cluster: {maintenance: {window: {start: "2026-01-03T03:00:00Z"}}}\n')
-    changed = {kind for kind in before.stacks if before.stacks[kind] != after.stacks[kind]}
-    assert changed == {"cluster"}
-    same = set(files(before.folder)) - {"stacks/nemo-rl-cluster/cdk.tf.json"}
-    assert all(files(before.folder)[name] == files(after.folder)[name] for name in same)
-
-
-def test_bytes_do_not_depend_on_folder_home_or_hash_seed(tmp_path: Path) -> None:
-    (tmp_path / "p.yaml").write_text(TUTORIAL)
-    home = tmp_path / "home"
-    home.mkdir()
-    first = run("synth", "p.yaml", "-o", "one", cwd=tmp_path, PYTHONHASHSEED="1")
-    second = run(
-        "synth", str(tmp_path / "p.yaml"), "-o", str(tmp_path / "a" / "two"), PYTHONHASHSEED="2", HOME=str(home)
-    )
-    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    assert files(tmp_path / "one") == files(tmp_path / "a" / "two")
-
-
-def test_the_app_of_cdktf_json_gives_the_same_bytes(tmp_path: Path) -> None:
-    """What the stock CLI does: run the app with CDKTF_OUTDIR, and the profile of cdktf.json or of the environment."""
-    environment = os.environ | {
-        "CDKTF_OUTDIR": str(tmp_path / "cli"),
-        "CDKTF_CONTINUE_SYNTH_ON_ERROR_ANNOTATIONS": "true",
-    }
-    app = subprocess.run(
-        [sys.executable, "main.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert app.returncode == 0, app.stderr
-    assert app.stdout == ""
-    assert files(tmp_path / "cli") == files(synthesized(TUTORIAL).folder)
-    other = environment | {"GROUNDPLAN_PROFILE": "profiles/smoke.yaml"}
-    assert subprocess.run([sys.executable, "main.py"], cwd=ROOT, env=other, check=False).returncode == 0
-    assert files(tmp_path / "cli") == files(synthesized(SITES["smoke"]).folder)
-
-
-def test_a_refused_profile_writes_nothing(tmp_path: Path) -> None:
-    (tmp_path / "p.yaml").write_text(SMALL.replace("zone:", "zome:"))
-    done = run("synth", "p.yaml", cwd=tmp_path)
-    assert done.returncode == 1
-    assert "p.yaml:2:1" in done.stderr
-    assert "did you mean `zone`?" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert [p.name for p in tmp_path.iterdir()] == ["p.yaml"]
-
-
-def test_the_output_folder_keeps_what_terraform_put_there(tmp_path: Path) -> None:
-    site = synthesized(SMALL).site
-    write_site(site, tmp_path)
-    stack = tmp_path / "stacks" / "nemo-rl-gpu"
-    (stack / ".terraform").mkdir()
-    (stack / ".terraform.lock.hcl").write_text("lock")
-    (tmp_path / "notes.txt").write_text("mine")
-    write_site(synthesized(SMALL + "site: other\n").site, tmp_path)
-    assert (stack / ".terraform.lock.hcl").read_text() == "lock"
-    assert not (stack / "cdk.tf.json").exists()
-    assert not (tmp_path / "stacks" / "nemo-rl-storage").exists()
-    assert (tmp_path / "notes.txt").exists()
-    assert (tmp_path / "stacks" / "other-gpu" / "cdk.tf.json").exists()
-    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".groundplan")]
-
-
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot write to"):
-        write_site(synthesized(SMALL).site, tmp_path / "file" / "out")
-
-
-def test_synth_check(tmp_path: Path) -> None:
-    """`synth --check` for output that is kept under version control."""
-    (tmp_path / "p.yaml").write_text(SMALL)
-    assert run("synth", "p.yaml", cwd=tmp_path).returncode == 0
-    assert run("synth", "p.yaml", "--check", cwd=tmp_path).returncode == 0
-    changed = tmp_path / "cdktf.out" / "stacks" / "nemo-rl-gpu" / "cdk.tf.json"
-    changed.write_text(changed.read_text().replace("8896", "1460"))
-    (tmp_path / "cdktf.out" / "runbook.md").unlink()
-    done = run("synth", "p.yaml", "--check", cwd=tmp_path)
-    assert done.returncode == 1
-    assert "changed: stacks/nemo-rl-gpu/cdk.tf.json" in done.stderr
-    assert "missing: runbook.md" in done.stderr

@@ -221,6 +221,9 @@ def _follow(changes: dict[str, Change], known: KnownTypes) -> None:
                     refers=change.refers | frozenset(triggers),
                 )
                 moving = True
+            elif change.action is Action.NONE and any(_new_values(change, changes)):
+                changes[address] = replace(change, action=Action.UPDATE)
+                moving = True
 
 
 def _triggers(change: Change, changes: dict[str, Change]) -> list[str]:
@@ -250,8 +253,13 @@ def _moves(target: Change, attribute: str) -> bool:
 
 def _dragged(change: Change, changes: dict[str, Change], known: KnownTypes) -> Iterator[Path]:
     """Arguments that force replacement and hold a value that is new because its owner is."""
-    for path, leaf in values.leaves(change.after):
-        if not values.is_expression(leaf) or not forces(known(change.type), path, change.after):
+    return (path for path in _new_values(change, changes) if forces(known(change.type), path, change.after))
+
+
+def _new_values(change: Change, changes: dict[str, Change]) -> Iterator[Path]:
+    """Arguments that hold a value which is known only after the apply, because its owner is replaced."""
+    for path, leaf in values.leaves(_arguments(change.after)):
+        if not values.is_expression(leaf):
             continue
         for kind, name, attribute in _references(leaf):
             target = changes.get(f"{kind}.{name}")

@@ -1,7 +1,7 @@
 """What is known of a type beyond its schema: force-new, defaults, identifiers, references, latencies.
 
-The facts are data that the caller hands over. For a type without an entry they are guessed from its
-schema, which is right often enough to plan something sensible, and said: see :attr:`TypeFacts.guessed`.
+The facts are data that the caller hands over. For a type without an entry they are guessed from its schema, which is
+right often enough to plan something sensible, and said: see :attr:`TypeFacts.guessed`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,22 @@ _GROUP = re.compile(r"([\w.]*)\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class TypeFacts:
-    """The facts of one type; docs/rehearsal.md says what each means. Paths are dotted, without positions."""
+    """The facts of one type. Paths are dotted, without positions.
+
+    Plans: `force_new` replaces (a block, by the number of its elements), `replaced_if` only on a
+    :func:`~staged_terraform.conditions.condition`, `in_place` never; `defaults` and `predicted` are known at plan time,
+    `computed_blocks` are the API's where nobody sets them, `unknown` and `recomputed` are known after apply alone;
+    `false_is_unset` is planned as null.
+
+    State: `identity` and `values` are the API's answers; with `zeros` what nobody set is its type's zero, but for
+    `stays_null`; `left_empty` and `appears` are blocks that the API leaves out and fills in; `never_sent` is dropped,
+    always ("") or while the argument named is false; `links` come back as full links, `copies` as a neighbour's value,
+    `added` with entries of the API's own.
+
+    The cloud: the service `api` must be enabled; `holds` and `needs` must exist, and what is held cannot go first;
+    `peered` lives behind a connection; `abandons` is what a destroy leaves; `seconds` are assumed for create, update,
+    delete.
+    """
 
     name: str
     version: int = 0

@@ -192,9 +192,12 @@ class SimulatedCloud:
                 )
             return
         email = member.removeprefix("serviceAccount:")
-        own = f"@{project}.iam.gserviceaccount.com"
+        account, _, domain = email.partition("@")
+        ours = domain == f"{project}.iam.gserviceaccount.com" or (
+            domain.endswith(".iam.gserviceaccount.com") and ("google_service_account", account) in self.made_by_stacks
+        )
         is_account = member.startswith("serviceAccount:") or ":" not in member
-        if is_account and email.endswith(own) and not self.exists("google_service_account", email):
+        if is_account and ours and not self.exists("google_service_account", email):
             raise Refused(f"Error 400: Service account {email} does not exist., badRequest")
 
     def _require_peering(self, remote: RemoteObject) -> None:

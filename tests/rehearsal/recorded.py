@@ -8,6 +8,7 @@ by its kind, everything else by value.
 from __future__ import annotations
 
 import json
+import os
 import re
 import tarfile
 from collections.abc import Iterator
@@ -28,8 +29,8 @@ from staged_terraform.simulated_cloud import RemoteObject, SimulatedCloud
 
 Object = dict[str, Any]
 
-#: Beside the working tree of the project's sessions, not part of the project.
-ARCHIVE = Path(__file__).parents[3] / "shared" / "reference" / "real-plans.tar.xz"
+#: $REAL_PLANS, or beside the working tree of the project; not part of it.
+ARCHIVE = Path(os.environ.get("REAL_PLANS") or Path(__file__).parents[3] / "shared" / "reference" / "real-plans.tar.xz")
 
 
 #: The release that the facts describe.

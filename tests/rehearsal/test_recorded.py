@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 
 from rehearsal.recorded import ARCHIVE, Comparison, Difference, plans, resources
-
-#: Where the archive lies in other checkouts.
-ARCHIVES = [Path(os.environ["REAL_PLANS"])] if "REAL_PLANS" in os.environ else [ARCHIVE]
 
 #: (stage, type, path) -> why the simulated provider says otherwise there. At most twelve, and none that nothing needs.
 REMAINING = {
@@ -35,10 +30,9 @@ REMAINING = {
 
 @pytest.fixture(scope="module")
 def differences() -> list[Difference]:
-    archive = next((each for each in ARCHIVES if each.is_file()), None)
-    if archive is None:
-        pytest.skip(f"no recorded plans at {ARCHIVES[0]}: they are not part of the project")
-    return Comparison(list(resources(plans(archive)))).differences()
+    if not ARCHIVE.is_file():
+        pytest.skip(f"no recorded plans at {ARCHIVE}: they are not part of the project")
+    return Comparison(list(resources(plans()))).differences()
 
 
 def test_what_differs_from_recorded_plans_is_named(differences: list[Difference]) -> None:
@@ -54,7 +48,7 @@ def test_no_named_difference_is_without_need(differences: list[Difference]) -> N
 
 def test_the_comparison_compares(differences: list[Difference]) -> None:
     """A state that the simulated provider would leave otherwise is seen, attribute by attribute."""
-    recorded = plans(next(each for each in ARCHIVES if each.is_file()))
+    recorded = plans()
     document = json.loads(json.dumps(recorded["edit-labels-add-network"]))
     for each in document["resource_changes"]:
         if each["type"] == "google_compute_router":

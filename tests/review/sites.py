@@ -52,7 +52,7 @@ EDITS = {
     "scale": ("nodes: 2, driver", "nodes: 16, driver"),
     "authorized-network": (
         "control_plane: {dns_endpoint: true}",
-        "control_plane: {dns_endpoint: true, authorized_networks: [{name: office, cidr: 203.0.113.0/24}]}",
+        "control_plane: {dns_endpoint: true, authorized_networks: [{name: office, cidr: 10.200.0.0/24}]}",
     ),
     "unprotected": ("deletion_protection: true", "deletion_protection: false"),
     "lustre-grow": ("capacity_gib: 36000", "capacity_gib: 54000"),

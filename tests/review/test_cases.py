@@ -43,7 +43,7 @@ EXPECTED: dict[str, tuple[str, list[str]]] = {
     ),
     "authorized-network": (
         "NEEDS A DECISION",
-        ["authorized network 203.0.113.0/24 (office) added", "a login is still"],
+        ["authorized network 10.200.0.0/24 (office) added", "a login is still"],
     ),
     "unprotected": (
         "NEEDS A DECISION",

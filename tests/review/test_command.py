@@ -13,8 +13,9 @@ from jsonschema import Draft202012Validator
 
 from groundplan import __version__
 from groundplan.commands.review import diff, review
+from review.cases_of_risk import FIREWALL, LUSTRE, POOL, pool
+from review.cases_of_size import job
 from review.plans import change, create, destroy, document, replaced, same, update
-from review.test_rules import FIREWALL, LUSTRE, POOL, job, pool
 
 
 def write(folder: Path, *changes: dict[str, Any], name: str = "gpu.json", **more: Any) -> str:

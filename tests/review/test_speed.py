@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from review.cases_of_risk import pool
 from review.plans import create, document, update
-from review.test_rules import pool
 
 
 def groundplan(*arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:

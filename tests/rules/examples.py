@@ -14,7 +14,8 @@ from typing import Any
 import yaml
 
 from rehearsal.rule_cases import REHEARSAL_CASES
-from review.test_rules import ON_WHOLE_PLANS, TABLE
+from review.cases_of_risk import ON_WHOLE_PLANS
+from review.test_rules import TABLE
 from rules.support import Case, FleetCase, Plain, text_of
 
 _HERE = Path(__file__).parent

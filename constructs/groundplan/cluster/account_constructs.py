@@ -84,6 +84,41 @@ class NodeAccount(Part):
 
 
 @dataclass(frozen=True, kw_only=True, config=PROPS)
+class WorkloadIdentityProps:
+    """Which pods may act as an account."""
+
+    account: Text
+    """Full name of the account: ``projects/P/serviceAccounts/EMAIL``."""
+    workload_pool: Text
+    """Workload Identity pool of the cluster: ``P.svc.id.goog``."""
+    namespace: KubernetesName
+    """Namespace of the pods."""
+    service_account: KubernetesName
+    """Kubernetes service account of the pods."""
+
+
+class WorkloadIdentity(Part):
+    """The right of pods to act as an account: ``google_service_account_iam_member.<id>``.
+
+    `cluster` makes the pool of identities, which exists once the project's first cluster with Workload Identity does.
+    """
+
+    def __init__(
+        self, scope: Construct, id_: str, props: WorkloadIdentityProps, *, cluster: ITerraformDependable | None = None
+    ) -> None:
+        super().__init__(scope, id_)
+        self.identity = ServiceAccountIamMember(
+            scope,
+            id_,
+            service_account_id=props.account,
+            role="roles/iam.workloadIdentityUser",
+            member=f"serviceAccount:{props.workload_pool}[{props.namespace}/{props.service_account}]",
+            depends_on=[cluster] if cluster is not None else None,
+        )
+        """The cdktf resource."""
+
+
+@dataclass(frozen=True, kw_only=True, config=PROPS)
 class WorkloadAccountProps:
     """The account that pods act as, through Workload Identity."""
 
@@ -118,14 +153,13 @@ class WorkloadAccount(Part):
             scope, id_, account_id=props.account_id, project=props.project, display_name=props.display_name
         )
         """The cdktf resource."""
-        self.identity = ServiceAccountIamMember(
-            scope,
-            f"{id_}-identity",
-            service_account_id=self.account.name,
-            role="roles/iam.workloadIdentityUser",
-            member=f"serviceAccount:{props.workload_pool}[{props.namespace}/{props.service_account}]",
-            depends_on=[cluster] if cluster is not None else None,
+        may_act = WorkloadIdentityProps(
+            account=self.account.name,
+            workload_pool=props.workload_pool,
+            namespace=props.namespace,
+            service_account=props.service_account,
         )
+        self.identity = WorkloadIdentity(scope, f"{id_}-identity", may_act, cluster=cluster).identity
         """The cdktf resource of who may act as it."""
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from findings import Problem, ProfilePath, Severity, rule
 from groundplan.kernel.gke import is_below
 from groundplan.kernel.protection import is_unprotected
-from groundplan.kernel.ranges import admits_internet, is_private, is_unrestricted
+from groundplan.kernel.ranges import admits_internet, is_documentation, is_private, is_unrestricted
 from groundplan.site.resolve import Site
 
 _CONTROL_PLANE: ProfilePath = ("cluster", "control_plane")
@@ -118,8 +118,7 @@ def endpoint_unreachable(site: Site) -> Iterator[Problem]:
     """The Kubernetes API can be reached from inside the VPC only.
 
     The platform and workload stacks call it while they are applied. Without the DNS endpoint and the public IP
-    endpoint, Terraform must run in the VPC or be connected to it; and a public range among the authorized networks does
-    nothing for a private endpoint.
+    endpoint, Terraform must run in the VPC or be connected to it.
 
     Source: GKE documentation, "About network isolation in GKE", DNS-based and IP-based endpoints.
 
@@ -135,11 +134,31 @@ def endpoint_unreachable(site: Site) -> Iterator[Problem]:
             "inside the VPC only",
             "turn it on, unless Terraform runs in the VPC",
         )
+
+
+@rule("authorized-network-public")
+def authorized_network_public(site: Site) -> Iterator[Problem]:
+    """A public range is to be admitted to a private IP endpoint.
+
+    Callers with public addresses, those of the documentation ranges (192.0.2.0/24, 198.51.100.0/24, 203.0.113.0/24)
+    among them, never come to an endpoint inside the VPC. GKE refuses such a cluster when it is made, after network and
+    storage (so public reports; not tried by us).
+
+    Source: GKE documentation, "Customize your network isolation": with the private endpoint alone, authorized networks
+    are internal ranges.
+
+    Mend: `public_endpoint: true`, or no such range and the DNS endpoint.
+    """
+    control_plane = site.profile.cluster.control_plane
+    if control_plane.public_endpoint:
+        return
     for index, entry in enumerate(control_plane.authorized_networks):
-        if not is_private(entry.cidr) and not admits_internet(entry.cidr):
+        documentation = is_documentation(entry.cidr)
+        if documentation or (not is_private(entry.cidr) and not admits_internet(entry.cidr)):
+            kind = "a documentation range" if documentation else "public"
             yield Problem(
                 (*_CONTROL_PLANE, "authorized_networks", index, "cidr"),
-                f"authorized network {entry.name} {entry.cidr} is public, and the IP endpoint is private",
+                f"authorized network {entry.name} {entry.cidr} is {kind}, and the IP endpoint is private",
                 "set `public_endpoint: true`, or leave the range out and use the DNS endpoint",
             )
 

@@ -100,12 +100,16 @@ class CpuPool(Section):
 
 
 class ServiceAccounts(Section):
-    """Google service accounts that the site creates."""
+    """Google service accounts of the site; both stand in its project."""
 
     nodes: ServiceAccountId | None = None
     """Account of the nodes. Default: <site>-nodes."""
+    nodes_exists: bool = False
+    """The nodes' account is there already, with its roles: it is used, and nothing of it is made or granted."""
     workload: ServiceAccountId | None = None
     """Account the training pods act as, through Workload Identity. Default: <site>-workload."""
+    workload_exists: bool = False
+    """The pods' account is there already, with its roles; that the site's pods may act as it is still granted."""
 
 
 class Addons(Section):

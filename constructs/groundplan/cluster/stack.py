@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from constructs import Construct
 
-from groundplan.cluster.account_constructs import NodeAccount, NodeAccountProps, WorkloadAccount, WorkloadAccountProps
+from groundplan.cluster.account_constructs import (
+    ExistingAccount,
+    NodeAccount,
+    NodeAccountProps,
+    WorkloadAccount,
+    WorkloadAccountProps,
+    WorkloadIdentity,
+    WorkloadIdentityProps,
+)
 from groundplan.cluster.constructs import CpuPool, CpuPoolProps, PrivateCluster, PrivateClusterProps
+from groundplan.cluster.values import account_email
 from groundplan.site.resolve import Site
 from groundplan.site.stack import SiteStack
 from groundplan.storage.constructs import BucketAccess, BucketAccessProps
@@ -16,14 +25,35 @@ class ClusterStack(SiteStack):
 
     def __init__(self, scope: Construct, site: Site) -> None:
         super().__init__(scope, site, "cluster")
-        self.nodes = NodeAccount(self, "nodes", node_account_props(site))
+        self.nodes = self._nodes()
         props = cluster_props(site, self.nodes.email)
         self.cluster = PrivateCluster(self, "cluster", props, depends_on=self.nodes.roles)
         self.cpu_pool = CpuPool(self, "cpu-pool", cpu_pool_props(site, self.cluster, self.nodes.email))
-        self.workload = WorkloadAccount(self, "workload", workload_account_props(site), cluster=self.cluster.cluster)
+        self.workload = self._workload()
         for bucket in site.profile.storage.buckets:
             access = BucketAccessProps(bucket=bucket.name, member=self.workload.member)
             BucketAccess(self, f"bucket-access-{bucket.name}", access)
+
+    def _nodes(self) -> NodeAccount | ExistingAccount:
+        site = self.site
+        if site.profile.cluster.service_accounts.nodes_exists:
+            return NodeAccount.existing(email=account_email(site.cluster.nodes_account, site.project))
+        return NodeAccount(self, "nodes", node_account_props(site))
+
+    def _workload(self) -> WorkloadAccount | ExistingAccount:
+        site, cluster = self.site, self.cluster.cluster
+        props = workload_account_props(site)
+        if not site.profile.cluster.service_accounts.workload_exists:
+            return WorkloadAccount(self, "workload", props, cluster=cluster)
+        account = WorkloadAccount.existing(email=account_email(props.account_id, props.project))
+        may_act = WorkloadIdentityProps(
+            account=f"projects/{props.project}/serviceAccounts/{account.email}",
+            workload_pool=props.workload_pool,
+            namespace=props.namespace,
+            service_account=props.service_account,
+        )
+        WorkloadIdentity(self, "workload-identity", may_act, cluster=cluster)
+        return account
 
 
 def node_account_props(site: Site) -> NodeAccountProps:

@@ -33,6 +33,9 @@ OTHER_PRIVATE = tuple(
     )
 )
 
+#: Ranges for documentation (RFC 5737): private to a VPC, and nobody's real address.
+DOCUMENTATION = tuple(IPv4Network(text) for text in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"))
+
 #: IPv6 that is routed on no internet: unique local (RFC 4193) and link-local (RFC 4291).
 PRIVATE_V6 = (IPv6Network("fc00::/7"), IPv6Network("fe80::/10"))
 
@@ -55,6 +58,11 @@ def is_private(cidr: IPNetwork) -> bool:
     if isinstance(cidr, IPv6Network):
         return any(cidr.subnet_of(block) for block in PRIVATE_V6)
     return is_rfc_1918(cidr) or any(cidr.subnet_of(block) for block in OTHER_PRIVATE)
+
+
+def is_documentation(cidr: IPNetwork) -> bool:
+    """Whether `cidr` is in a range that stands in documentation alone."""
+    return isinstance(cidr, IPv4Network) and any(cidr.subnet_of(block) for block in DOCUMENTATION)
 
 
 def admits_internet(cidr: IPNetwork | str | None) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import Annotated, Any
 
 from cdktf import ITerraformDependable
+from cdktf_cdktf_provider_google.compute_address import ComputeAddress
 from cdktf_cdktf_provider_google.compute_global_address import ComputeGlobalAddress
 from cdktf_cdktf_provider_google.compute_network import ComputeNetwork
 from cdktf_cdktf_provider_google.compute_router import ComputeRouter
@@ -83,6 +84,8 @@ class PrimaryNetworkProps:
     """Cloud Router and NAT for nodes and pods, which have no public addresses. Default: yes."""
     nat_min_ports_per_vm: Annotated[int, Field(ge=64, le=64512)] = 1024
     """Ports that each node may hold open at once, 64 to 64512. Default: 1024."""
+    nat_addresses: Annotated[int, Field(ge=0, le=300)] = 0
+    """Fixed addresses to reserve for NAT, 0 to 300. Default: 0, Google takes and adds as it needs."""
     nat_logging: bool = True
     """Log dropped connections (ERRORS_ONLY). Default: yes."""
     description: str = "GKE nodes, pods and Managed Lustre"
@@ -106,8 +109,9 @@ class ExistingNetwork:
 class PrimaryNetwork(Part):
     """A VPC-native network: nodes, pods and services, NAT for the way out.
 
-    ``google_compute_network.<id>``; the others are ``<id>-nodes``, ``<id>-router`` and ``<id>-nat``, without `<id>-` in
-    the one that is called ``primary``. `depends_on` is what must be there first, such as the project's services.
+    ``google_compute_network.<id>``; the others are ``<id>-nodes``, ``<id>-router``, ``<id>-nat`` and
+    ``<id>-nat-address-<n>``, without `<id>-` in the one that is called ``primary``. `depends_on` is what must be there
+    first, such as the project's services.
     """
 
     def __init__(
@@ -152,6 +156,7 @@ class PrimaryNetwork(Part):
         )
         self.router: ComputeRouter | None = None
         self.nat: ComputeRouterNat | None = None
+        self.nat_addresses: list[ComputeAddress] = []
         if props.nat:
             self._nat(scope, "" if id_ == "primary" else f"{id_}-", props)
 
@@ -196,6 +201,17 @@ class PrimaryNetwork(Part):
             region=props.region,
             network=self.network.id,
         )
+        self.nat_addresses = [
+            ComputeAddress(
+                scope,
+                f"{prefix}nat-address-{number}",
+                name=f"{props.network}-nat-{number}",
+                project=props.project,
+                region=props.region,
+                address_type="EXTERNAL",
+            )
+            for number in range(props.nat_addresses)
+        ]
         self.nat = ComputeRouterNat(
             scope,
             f"{prefix}nat",
@@ -204,7 +220,8 @@ class PrimaryNetwork(Part):
             region=props.region,
             router=self.router.name,
             type="PUBLIC",
-            nat_ip_allocate_option="AUTO_ONLY",
+            nat_ip_allocate_option="MANUAL_ONLY" if self.nat_addresses else "AUTO_ONLY",
+            nat_ips=[address.self_link for address in self.nat_addresses] or None,
             source_subnetwork_ip_ranges_to_nat="LIST_OF_SUBNETWORKS",
             # All ranges: pods, in the secondary one, pull models and data sets.
             subnetwork=[ComputeRouterNatSubnetwork(name=self.subnetwork.id, source_ip_ranges_to_nat=["ALL_IP_RANGES"])],

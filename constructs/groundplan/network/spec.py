@@ -37,6 +37,8 @@ class Nat(Section):
     """Create a Cloud Router and NAT in the primary VPC. Off: the site needs another way out, or mirrors."""
     min_ports_per_vm: Annotated[int, Field(ge=64, le=64512)] = 1024
     """Ports that each node may hold open at once, of the 64512 of a NAT address; downloads need more than NAT's 64."""
+    addresses: Annotated[int, Field(ge=0, le=300)] = 0
+    """Fixed addresses to reserve for the way out, for allow-lists elsewhere. 0: Google takes and adds as it needs."""
     logging: bool = True
     """Log dropped connections (ERRORS_ONLY)."""
 

@@ -61,6 +61,7 @@ class NetworkStack(SiteStack):
             flow_logs=spec.flow_logs,
             nat=spec.nat.enabled,
             nat_min_ports_per_vm=spec.nat.min_ports_per_vm,
+            nat_addresses=spec.nat.addresses,
             nat_logging=spec.nat.logging,
             description=f"{site.name}: GKE nodes, pods and Managed Lustre",
         )

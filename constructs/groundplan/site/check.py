@@ -21,6 +21,7 @@ from groundplan.site.resolve import Site, resolve
 RULE_MODULES = (
     "groundplan.network.rules",
     "groundplan.network.exposure_rules",
+    "groundplan.network.connection_rules",
     "groundplan.network.sharing_rules",
     "groundplan.storage.rules",
     "groundplan.cluster.rules",

@@ -36,8 +36,12 @@ def names_of(site: Site) -> Iterator[Name]:
     project, regional = site.project, f"{site.project}/{site.region}"
     accounts: ProfilePath = ("cluster", "service_accounts")
     yield Name("cluster", regional, site.cluster.name, ("cluster", "name"), 40)
-    yield Name("service account", project, site.cluster.nodes_account, (*accounts, "nodes"), 30)
-    yield Name("service account", project, site.cluster.workload_account, (*accounts, "workload"), 30)
+    spec = site.profile.cluster.service_accounts
+    for account, key, exists in (
+        (site.cluster.nodes_account, "nodes", spec.nodes_exists),
+        (site.cluster.workload_account, "workload", spec.workload_exists),
+    ):
+        yield Name("service account", project, account, (*accounts, key), 30, created=not exists)
     cluster = f"{regional}/{site.cluster.name}"
     yield Name("node pool", cluster, site.profile.cluster.cpu_pool.name, ("cluster", "cpu_pool", "name"), 40)
     for pool in site.pools:
