@@ -97,3 +97,23 @@ def test_synth_check(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "changed: stacks/nemo-rl-gpu/cdk.tf.json" in done.stderr
     assert "missing: runbook.md" in done.stderr
+
+
+def test_values_of_a_release_that_is_no_more_are_taken_away(tmp_path: Path) -> None:
+    """And what `synth --check` says of such files: they are generated like the stacks."""
+    queued = SMALL + "platform: {kueue: {enabled: true}}\n"
+    (tmp_path / "p.yaml").write_text(queued)
+    assert run("synth", "p.yaml", cwd=tmp_path).returncode == 0
+    manifests = tmp_path / "cdktf.out" / "stacks" / "nemo-rl-platform" / "manifests"
+    assert sorted(each.name for each in manifests.iterdir()) == [
+        "gib.yaml",
+        "kuberay.yaml",
+        "kueue.yaml",
+        "networks.yaml",
+        "queue.yaml",
+    ]
+    (tmp_path / "p.yaml").write_text(SMALL)
+    done = run("synth", "p.yaml", "--check", cwd=tmp_path)
+    assert "left over: stacks/nemo-rl-platform/manifests/queue.yaml" in done.stderr
+    assert run("synth", "p.yaml", cwd=tmp_path).returncode == 0
+    assert sorted(each.name for each in manifests.iterdir()) == ["gib.yaml", "kuberay.yaml", "networks.yaml"]

@@ -273,3 +273,14 @@ def test_no_file_outside_the_stacks_folder_is_read(tmp_path: Path) -> None:
     old, new = output(tmp_path / "old", READ, job=JOB), output(tmp_path / "new", outside, job=JOB)
     result = CliRunner().invoke(diff, [old, new, "--format", "json"])
     assert (result.exit_code, "none of yours" in result.stdout) == (0, False)
+
+
+def test_rules_see_what_stands_in_a_file(tmp_path: Path) -> None:
+    """Secrets and images in the values of a release, which cdk.tf.json only names."""
+    pod = "{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{containers: [{{image: 'r/x:{tag}', env: [{env}]}}]}}}}"
+    good = pod.format(tag="v1", env="{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hf}}}")
+    bad = pod.format(tag="master", env="{name: HF_TOKEN, value: letmein}")
+    old = output(tmp_path / "old", READ, job=good)
+    found = said(old, output(tmp_path / "new", READ, job=bad))
+    assert {"secret-value", "image-floating"} <= {each["rule"] for each in found["findings"]}
+    assert said(old, output(tmp_path / "same", READ, job=good))["findings"] == []

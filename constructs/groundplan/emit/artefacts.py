@@ -11,6 +11,7 @@ from groundplan.cluster.values import account_email
 from groundplan.kernel.gke import ACCELERATOR_LABEL
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.secrets import SECRETS, secret_name
+from groundplan.site.releases import site_releases
 from groundplan.site.resolve import Site
 
 
@@ -48,6 +49,8 @@ def runbook(site: Site) -> str:
         shared=_shared_vpc(site),
         variables={k: secret_name(k, r) for k, r in references.items() if r.variable},
         existing_secrets={k: (r.secret, r.key) for k, r in references.items() if r.secret},
+        releases=tuple(site_releases(site).values()),
+        local_state=site.profile.backend.local is not None,
         accelerator_label=ACCELERATOR_LABEL,
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from pathlib import Path
 from typing import Annotated, Any
 
 from cdktf import ITerraformDependable
@@ -22,7 +23,7 @@ from groundplan.kernel.fields import Matching
 from groundplan.kernel.props import PROPS, KubernetesName, ReleaseName, Several, Text
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform import gib
-from groundplan.platform.file_constructs import CHART, write_chart, write_values
+from groundplan.platform.file_constructs import CHART, stack_folder, write_chart, write_values
 
 
 @dataclass(frozen=True, kw_only=True, config=PROPS)
@@ -70,9 +71,9 @@ class PassThroughChart(Part):
             depends_on=list(depends_on) or None,
         )
         """The cdktf resource."""
-        _give_values(self.release, {"manifests": dict(props.manifests)})
+        folder = _give_values(self.release, {"manifests": dict(props.manifests)})
         if props.chart == CHART:
-            write_chart(self.release)
+            write_chart(folder)
 
 
 @dataclass(frozen=True, kw_only=True, config=PROPS)
@@ -169,6 +170,11 @@ class Operator(Part):
             _give_values(self.release, dict(props.values))
 
 
-def _give_values(release: Release, values: dict[str, Any]) -> None:
-    """From a file named as the resource's address, which is its stack's own, wherever the construct stands in it."""
-    release.values = [write_values(release, release.friendly_unique_id, to_yaml(values))]
+def _give_values(release: Release, values: dict[str, Any]) -> Path:
+    """From a file named as the resource's address, which is its stack's own, wherever the construct stands in it.
+
+    The stack's folder, for what else is to stand there.
+    """
+    folder = stack_folder(release)
+    release.values = [write_values(folder, release.friendly_unique_id, to_yaml(values))]
+    return folder

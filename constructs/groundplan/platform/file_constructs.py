@@ -25,15 +25,20 @@ _FILES = ("Chart.yaml", "templates/manifests.yaml")
 _TOKEN = re.compile(r"TfToken\[|\$\{TFTOKEN|Token\[TOKEN\.")
 
 
-def write_chart(scope: Construct) -> None:
-    """Put the pass-through chart beside the stack of `scope`."""
+def stack_folder(scope: Construct) -> Path:
+    """Where the app of `scope` writes its stack."""
+    return Path(App.of(scope).outdir) / "stacks" / TerraformStack.of(scope).node.id
+
+
+def write_chart(folder: Path) -> None:
+    """Put the pass-through chart into a stack's folder."""
     chart = resources.files(__package__).joinpath("chart")
     for name in _FILES:
-        _write(scope, f"{stack_files.CHART}/{name}", chart.joinpath(name).read_text("utf-8"))
+        _write(folder / stack_files.CHART / name, chart.joinpath(name).read_text("utf-8"))
 
 
-def write_values(scope: Construct, name: str, text: str) -> str:
-    """Put the values of the release `name` beside the stack of `scope`; the Terraform expression that reads them.
+def write_values(folder: Path, name: str, text: str) -> str:
+    """Put the values of the release `name` into a stack's folder; the Terraform expression that reads them.
 
     A file, not a text in cdk.tf.json: there it would be one line, in which no reviewer sees what changes.
 
@@ -45,11 +50,10 @@ def write_values(scope: Construct, name: str, text: str) -> str:
             " takes as it is; write what is known at synthesis, or use `set` of the cdktf resource (`.release`)"
         )
     file = f"{stack_files.MANIFESTS}/{name}.yaml"
-    _write(scope, file, text)
+    _write(folder / file, text)
     return f'${{file("${{path.module}}/{file}")}}'
 
 
-def _write(scope: Construct, name: str, text: str) -> None:
-    path = Path(App.of(scope).outdir) / "stacks" / TerraformStack.of(scope).node.id / name
+def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8", newline="\n")

@@ -31,6 +31,7 @@ from groundplan.platform.constructs import LustreVolume, LustreVolumeProps
 from groundplan.platform.kueue import KUEUE_REPOSITORY, kueue_objects, kueue_values
 from groundplan.platform.objects import network_objects
 from groundplan.platform.secrets import SECRETS, secret_name
+from groundplan.site.releases import site_releases
 from groundplan.site.resolve import Site
 from groundplan.site.stack import ClusterClientStack
 
@@ -48,8 +49,9 @@ class PlatformStack(ClusterClientStack):
         for props in secret_props(site, labels):
             Secret(self, f"secret-{props.name}", props, depends_on=after)
         LustreVolume(self, "lustre", lustre_volume_props(site, labels), depends_on=after)
+        releases = site_releases(site)
         networks = PassThroughChartProps(
-            release=f"{site.name}-networks", namespace=namespace.name, manifests=network_objects(site.fabric.nics)
+            release=releases["networks"].name, namespace=namespace.name, manifests=network_objects(site.fabric.nics)
         )
         PassThroughChart(self, "networks", networks, depends_on=[*api, *after])
         GibInstaller(self, "gib", gib_props(site), depends_on=api)
@@ -57,7 +59,7 @@ class PlatformStack(ClusterClientStack):
         if site.queue:
             operator = Operator(self, "kueue", kueue_props(site), depends_on=api)
             queue = PassThroughChartProps(
-                release=f"{site.name}-queue", namespace=namespace.name, manifests=kueue_objects(site.queue)
+                release=releases["queue"].name, namespace=namespace.name, manifests=kueue_objects(site.queue)
             )
             # Once the operator is ready, which in Kueue 0.17.1 and 0.19.2 means that its webhooks serve with their
             # certificates. No sleep besides: should the API server's way to them open later still, the release is
@@ -117,7 +119,7 @@ def lustre_volume_props(site: Site, labels: Mapping[str, str]) -> LustreVolumePr
 def gib_props(site: Site) -> GibInstallerProps:
     """gIB on the nodes of every accelerator in the catalog that has RDMA NICs."""
     return GibInstallerProps(
-        release=f"{site.name}-gib",
+        release=site_releases(site)["gib"].name,
         image=gib.installer_image(site.profile.platform.gib),
         accelerators=tuple(gib.rdma_accelerators(site.catalog.machines.values())),
     )
@@ -127,7 +129,7 @@ def kuberay_props(site: Site) -> OperatorProps:
     """The KubeRay operator."""
     spec = site.profile.platform.kuberay
     return OperatorProps(
-        name="kuberay-operator",
+        name=site_releases(site)["kuberay"].name,
         namespace=spec.namespace,
         repository=site.catalog.kuberay_repository,
         chart="kuberay-operator",
@@ -140,7 +142,7 @@ def kueue_props(site: Site) -> OperatorProps:
     """The Kueue operator."""
     spec = site.profile.platform.kueue
     return OperatorProps(
-        name="kueue",
+        name=site_releases(site)["kueue"].name,
         namespace=spec.namespace,
         repository=KUEUE_REPOSITORY,
         chart="kueue",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from constructs import Construct
 
 from groundplan.platform.access_constructs import ApiCheck
+from groundplan.site.releases import site_releases
 from groundplan.site.resolve import Site
 from groundplan.site.stack import ClusterClientStack
 from groundplan.workload.constructs import RayJobChart, RayJobChartProps
@@ -22,6 +23,5 @@ class WorkloadStack(ClusterClientStack):
 
 def job_props(site: Site) -> RayJobChartProps:
     """The site's job."""
-    return RayJobChartProps(
-        release=f"{site.name}-job", namespace=site.profile.platform.namespace, objects=tuple(site.job_objects)
-    )
+    release = site_releases(site)["job"]
+    return RayJobChartProps(release=release.name, namespace=release.namespace, objects=tuple(site.job_objects))

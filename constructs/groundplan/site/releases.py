@@ -1,0 +1,38 @@
+"""The Helm releases of a site: what the stacks install, and what the run-book says of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from groundplan.platform import gib
+from groundplan.site.resolve import Site
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRelease:
+    """A release, by what Terraform and Helm call it."""
+
+    stack: str
+    """Kind of its stack."""
+    id: str
+    """Of the resource: ``helm_release.<id>``."""
+    namespace: str
+    """Where Helm keeps it."""
+    name: str
+    """What Helm calls it."""
+
+
+def site_releases(site: Site) -> dict[str, SiteRelease]:
+    """By id, in order of installation."""
+    platform = site.profile.platform
+    found = [
+        SiteRelease("platform", "networks", platform.namespace, f"{site.name}-networks"),
+        SiteRelease("platform", "gib", gib.NAMESPACE, f"{site.name}-gib"),
+        SiteRelease("platform", "kuberay", platform.kuberay.namespace, "kuberay-operator"),
+    ]
+    if site.queue:
+        found.append(SiteRelease("platform", "kueue", platform.kueue.namespace, "kueue"))
+        found.append(SiteRelease("platform", "queue", platform.namespace, f"{site.name}-queue"))
+    if site.job_objects:
+        found.append(SiteRelease("workload", "job", platform.namespace, f"{site.name}-job"))
+    return {each.id: each for each in found}
