@@ -185,6 +185,20 @@ def test_the_nodes_account_is_let_in_on_a_second_apply() -> None:
         assert body.get("count") == wanted
 
 
+def test_a_nodes_account_that_exists_is_let_in_at_once() -> None:
+    existing = WITH_HOST + "cluster: {service_accounts: {nodes: team-nodes, nodes_exists: true}}\n"
+    host = synthesized(existing).stacks["host"]
+    assert "variable" not in host
+    grants = host["resource"]["google_compute_subnetwork_iam_member"].values()
+    assert [body for body in grants if "count" in body] == []
+    assert (
+        sum(body["member"] == "serviceAccount:team-nodes@my-project.iam.gserviceaccount.com" for body in grants) == 10
+    )
+    text = runbook(existing)
+    assert "nodes_account_exists" not in text
+    assert "5. The nodes' account is there already" in text
+
+
 def test_the_host_stack_is_there_when_it_is_asked_for() -> None:
     assert [entry.name for entry in entries_of()] == [
         "network", "storage", "cluster", "gpu", "platform", "workload",
@@ -227,7 +241,11 @@ def test_the_run_book_gives_the_host_stack_to_its_owner() -> None:
     assert "nodes_account_exists = true" in before
     assert "for stack in shared-network shared-storage" in after
     assert "--role=roles/container.hostServiceAgentUser" not in text
-    assert "7. `shared-host`: by the owner of the host project" in text
+    destroy = text.partition("## Destroy")[2]
+    assert "7. the peering" in destroy
+    assert "--network=shared-vpc --project=host-project" in destroy
+    assert "8. `shared-host`: by the owner of the host project" in destroy
+    assert "The services of both projects stay enabled" in destroy
 
 
 def test_commands_of_the_run_book_are_whole(tmp_path: Path) -> None:

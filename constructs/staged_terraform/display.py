@@ -126,5 +126,10 @@ def _critical_path(report: Report) -> list[str]:
 
 def _verdict(report: Report) -> str:
     errors = sum(each.severity is Severity.ERROR for each in report.findings)
-    outcome = "passed" if report.ok else f"failed with {errors} error{'s' if errors != 1 else ''}"
+    stuck = sum(not each.recovered for each in report.faults)
+    counts = [(errors, "error"), (stuck, "fault not recovered from")]
+    failed = " and ".join(
+        f"{count} {what}{'s' if what == 'error' and count != 1 else ''}" for count, what in counts if count
+    )
+    outcome = "passed" if report.ok else f"failed with {failed}"
     return f"Simulated rehearsal {outcome} in {report.seconds:.1f}s."

@@ -20,6 +20,9 @@ from staged_terraform.facts import Facts, TypeFacts
 from staged_terraform.remote_object import LEFT, Refused, RemoteObject, abandons, left_of
 
 Object = dict[str, Any]
+
+#: Google's own accounts that a project has once GKE's and Compute Engine's APIs are enabled.
+_AGENTS = ("@container-engine-robot.iam.gserviceaccount.com", "@cloudservices.gserviceaccount.com")
 Action = Literal["create", "update", "delete"]
 
 __all__ = ["LEFT", "Action", "Event", "Interference", "Refused", "RemoteObject", "SimulatedCloud", "lookup"]
@@ -199,6 +202,8 @@ class SimulatedCloud:
         is_account = member.startswith("serviceAccount:") or ":" not in member
         if is_account and ours and not self.exists("google_service_account", email):
             raise Refused(f"Error 400: Service account {email} does not exist., badRequest")
+        if email.endswith(_AGENTS) and not self.of_type("google_container_cluster"):
+            self.assumptions.add(f"{email} exists: its project's APIs were enabled before")
 
     def _require_peering(self, remote: RemoteObject) -> None:
         for network in values_at(remote.state, remote.facts.peered):

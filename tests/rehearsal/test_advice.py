@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from groundplan.emit.app import synthesize
-from groundplan.emit.rehearsal import rehearse
+from groundplan.emit.rehearsal import outside_of, rehearse
 from rehearsal.conftest import said
 from sites import documentation, documented_profiles
 from staged_terraform import Options
@@ -59,7 +59,7 @@ def test_the_run_book_knows_the_recovery(
 def test_the_profiles_of_the_documentation_apply(terraform: None, tmp_path: Path, page: Path) -> None:
     for number, profile in enumerate(documented_profiles(tmp_path, page)):
         (tmp_path / "p.yaml").write_text(profile)
-        synthesize(tmp_path / "p.yaml", tmp_path / f"out{number}")
-        report = rehearse(tmp_path / f"out{number}", Options())
+        made = synthesize(tmp_path / "p.yaml", tmp_path / f"out{number}")
+        report = rehearse(made.folder, Options(existing=outside_of(made.site)))
         assert report.ok, said(report)
         assert all(stack.empty_replan for stack in report.stacks)

@@ -6,6 +6,7 @@ import pytest
 
 from rehearsal import standin
 from rehearsal.conftest import Run, said
+from staged_terraform.display import text
 from staged_terraform.faults import KINDS, Fault
 
 #: Every type that the stand-in makes.
@@ -117,6 +118,7 @@ def test_a_stack_of_releases_alone_forgets_them(run: Run) -> None:
     assert {each.address: each.action for each in outcome.next_plan} == {"helm_release.job": "create"}
     assert outcome.recovery[0].startswith("import helm_release.job ")
     assert report.stacks[-1].empty_replan
+    assert "failed with 1 fault not recovered from in" in text(report)
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,7 @@ def _shared_vpc(site: Site) -> dict[str, Any]:
     made += [f"the firewall rule{'s' if len(rules) > 1 else ''} `{'`, `'.join(rules)}`"] if rules else []
     return {
         "nodes_account": account_email(site.cluster.nodes_account, site.project),
+        "nodes_exist": site.profile.cluster.service_accounts.nodes_exists,
         "subnetworks": there,
         "made": " and ".join([", ".join(made[:-1])] * (len(made) > 1) + made[-1:]),
     }

@@ -57,7 +57,8 @@ class HostStack(SiteStack):
         if site.fabric.rdma_exists:
             subnetworks |= {f"rdma-subnetwork-{n}": name for n, name in enumerate(site.fabric.rdma_subnetworks)}
         self.users = share(self, site, subnetworks, members, self.services)
-        self._nodes_account_later()
+        if not site.profile.cluster.service_accounts.nodes_exists:
+            self._nodes_account_later()
 
     def _nodes_account_later(self) -> None:
         """The nodes' account may use them too, from the second apply on."""
