@@ -277,7 +277,8 @@ def test_no_file_outside_the_stacks_folder_is_read(tmp_path: Path) -> None:
 
 def test_rules_see_what_stands_in_a_file(tmp_path: Path) -> None:
     """Secrets and images in the values of a release, which cdk.tf.json only names."""
-    pod = "{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{containers: [{{image: 'r/x:{tag}', env: [{env}]}}]}}}}"
+    containers = "[{{image: 'r/x:{tag}', env: [{env}]}}]"
+    pod = f"{{{{apiVersion: v1, kind: Pod, metadata: {{{{name: p}}}}, spec: {{{{containers: {containers}}}}}}}}}"
     good = pod.format(tag="v1", env="{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hf}}}")
     bad = pod.format(tag="master", env="{name: HF_TOKEN, value: letmein}")
     old = output(tmp_path / "old", READ, job=good)
