@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from findings.redaction import is_secret_name, mask_secrets
+from findings.redaction import is_secret_name, mask_secrets, names_secret
 from plan_review import helm_values, values
 from plan_review.differences import UNKNOWN, UNPLACED, by_position, walk
 from plan_review.model import Action, Change
@@ -70,8 +70,11 @@ _API_HOST = re.compile(r"^https://[a-z]+\.googleapis\.com/(?:[a-z]+/)?v[0-9][a-z
 
 def _without_secret_names(value: Any) -> Any:
     if isinstance(value, dict):
+        named = is_secret_name(str(value.get("name", "")))  # a variable: its name here, what it is given beside it
         return {
-            key: HIDDEN if isinstance(each, str) and each and is_secret_name(str(key)) else _without_secret_names(each)
+            key: HIDDEN
+            if isinstance(each, str) and each and (is_secret_name(str(key)) or (named and key == "value"))
+            else _without_secret_names(each)
             for key, each in value.items()
             if each is not None
         }
@@ -146,10 +149,24 @@ def _present(change: Change, path: Path, old: Any, new: Any, hidden: bool) -> It
         if helm_values.same_content(old, new):
             yield Difference("values", "as before", "the same content, written differently")
         for where, was, becomes in helm_values.differences(old, new):
-            last = where.rpartition(".")[2]
-            yield Difference(plain(where), show(was, last), show(becomes, last))
+            last = named_by(where)
+            yield Difference(plain(where), _line(was, last), _line(becomes, last))
     else:
         yield Difference(plain(values.dotted(path)), show(old, name), UNKNOWN if new is UNKNOWN else show(new, name))
+
+
+def named_by(path: str) -> str:
+    """The name that decides whether a value is secret: of ``...env[HF_TOKEN].value`` that of the variable."""
+    found = _VARIABLE.search(path)
+    return found[1] if found else path.rpartition(".")[2]
+
+
+_VARIABLE = re.compile(r"\[([^\[\]]+)\]\.value$")
+
+
+def _line(value: Any, name: str) -> str:
+    """A value, or a line of a longer one; a line that gives something to a secret's name is not shown."""
+    return HIDDEN if isinstance(value, str) and names_secret(value) else show(value, name)
 
 
 def _as_unset(old: Any, new: Any) -> bool:

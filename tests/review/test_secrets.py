@@ -173,3 +173,30 @@ def test_every_report_passes_the_last_guard(
     result = CliRunner().invoke(review, [str(tmp_path / "plan.json"), "--format", form])
     assert result.stdout == "a careless format: ********\n"
     assert "masked 1 lines" in result.stderr
+
+
+VALUES = "env:\n- name: HF_TOKEN\n  value: {}\n- name: MODE\n  value: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (VALUES.format("letmein", "a"), VALUES.format("openup", "b")),
+        ("env: []\n", VALUES.format("letmein", "a")),
+        ("script: |\n  set -e\n  export HF_TOKEN=letmein\n", "script: |\n  set -e\n  export HF_TOKEN=openup\n"),
+        ("wandb:\n  api_key: letmein\n", "wandb:\n  api_key: openup\n"),
+    ],
+)
+def test_a_changed_literal_of_a_release_is_not_shown(before: str, after: str) -> None:
+    """It has no look of its own: the name that it is given to tells."""
+    result = judged(update("helm_release.r", {"name": "r", "values": [before]}, {"name": "r", "values": [after]}))
+    for render in (text.render, markdown.render, html.render, programs.as_json, programs.as_sarif):
+        shown = render(result)
+        assert "letmein" not in shown
+        assert "openup" not in shown
+
+
+def test_other_variables_are_shown() -> None:
+    before, after = VALUES.format("x", "fast"), VALUES.format("x", "slow")
+    result = judged(update("helm_release.r", {"name": "r", "values": [before]}, {"name": "r", "values": [after]}))
+    assert 'env[MODE].value: "fast" -> "slow"' in text.render(result)
