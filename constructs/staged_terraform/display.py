@@ -132,4 +132,7 @@ def _verdict(report: Report) -> str:
         f"{count} {what}{'s' if what == 'error' and count != 1 else ''}" for count, what in counts if count
     )
     outcome = "passed" if report.ok else f"failed with {failed}"
-    return f"Simulated rehearsal {outcome} in {report.seconds:.1f}s."
+    return (
+        f"Simulated rehearsal {outcome} in {report.seconds:.1f}s; "
+        "server-side validation, quota, capacity and eventual consistency are not in it."
+    )
