@@ -117,7 +117,10 @@ def test_parts_stand_twice_in_a_stack_of_ones_own_without_a_site(tmp_path: Path)
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    written = json.loads((tmp_path / "out/stacks/own/cdk.tf.json").read_text("utf-8"))["resource"]
+    document = json.loads((tmp_path / "out/stacks/own/cdk.tf.json").read_text("utf-8"))
+    # The exclusion that holds upgrades has no end, which the release of the bindings does not know.
+    assert document["terraform"]["required_providers"]["google"]["version"] == "7.45.0"
+    written = document["resource"]
     assert {kind: sorted(entries) for kind, entries in written.items() if "iam" not in kind} == {
         "google_container_cluster": ["gke"],
         "google_container_node_pool": ["cpu-a", "cpu-b"],

@@ -31,6 +31,11 @@ class Resource:
         self.terraform_resource_type = kind
         self.set: dict[str, Any] = {}
 
+    @property
+    def cdktf_stack(self) -> Resource:
+        self.stack = getattr(self, "stack", None) or Resource("stack")
+        return self.stack
+
     def add_override(self, path: str, value: Any) -> None:
         self.set[path] = value
 
@@ -50,6 +55,7 @@ def test_what_the_pinned_release_has_is_set(kind: str, path: str, value: Any) ->
     resource = Resource(kind)
     set_newer(resource, path, value)
     assert resource.set == {path: value}
+    assert resource.cdktf_stack.set == {"terraform.required_providers.google.version": "7.45.0"}
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,19 @@ _REFERENCE = re.compile(r"\$\{|TfToken\[")
 
 
 class Overridable(Protocol):
+    """A cdktf stack or resource, as far as it is used here."""
+
+    def add_override(self, path: str, value: Any) -> None: ...
+
+
+class Resource(Overridable, Protocol):
     """A cdktf resource, as far as it is used here."""
 
     @property
     def terraform_resource_type(self) -> str: ...
 
-    def add_override(self, path: str, value: Any) -> None: ...
+    @property
+    def cdktf_stack(self) -> Overridable: ...
 
 
 def pinned_versions() -> Mapping[str, str]:
@@ -33,8 +40,11 @@ def pinned_versions() -> Mapping[str, str]:
     return versions
 
 
-def set_newer(resource: Overridable, path: str, value: Any) -> None:
+def set_newer(resource: Resource, path: str, value: Any) -> None:
     """Set an argument that the bindings do not have; numbers in `path` are positions in a list of blocks.
+
+    The stack then requires the provider's release that has it, in somebody's own program too: the bindings would pin
+    theirs, which refuses the argument.
 
     Raises ValueError when the pinned provider has no such argument beyond the bindings, or takes another type.
     """
@@ -44,6 +54,9 @@ def set_newer(resource: Overridable, path: str, value: Any) -> None:
     if problem:
         raise ValueError(f"{resource.terraform_resource_type}: {problem}")
     resource.add_override(path, value)
+    provider = resource.terraform_resource_type.partition("_")[0]
+    version = f"terraform.required_providers.{provider}.version"
+    resource.cdktf_stack.add_override(version, pinned_versions()[provider])
 
 
 def _problem(changes: Mapping[str, str], path: str, value: Any) -> str:

@@ -25,7 +25,6 @@ MODULES: Mapping[str, tuple[str, ...]] = {
         "compute_subnetwork_iam_member",
         "container_cluster",
         "container_node_pool",
-        "data_google_client_config",
         "data_google_container_cluster",
         "data_google_lustre_instance",
         "lustre_instance",
