@@ -71,6 +71,12 @@ def test_what_the_pinned_release_has_is_set(kind: str, path: str, value: Any) ->
         ("google_lustre_instance", "uid", "x", "`uid` is computed by the provider and cannot be set"),
         ("google_lustre_instance", "dynamic_tier_options", [{}, {}], "is given 2 times, and stands 0 to 1 times"),
         ("google_lustre_instance", "dynamic_tier_options", [{}], "`dynamic_tier_options` needs `mode`"),
+        (
+            "google_compute_resource_policy",
+            "snapshot_schedule_policy.schedule.weekly_schedule.day_of_weeks",
+            [],
+            "is given 0 times, and stands 1 to 7 times",
+        ),
     ],
 )
 def test_a_typo_or_another_type_cannot_pass(kind: str, path: str, value: Any, says: str) -> None:
