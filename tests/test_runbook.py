@@ -54,3 +54,23 @@ def test_what_a_site_does_not_have_is_not_spoken_of() -> None:
     assert "The Secret `team-wandb` with key `api-key`" in full
     assert "organization `acme` (project `rl-sites`)" in cloud
     assert "terraform login" not in small
+
+
+def test_nodes_are_upgraded_by_hand_while_upgrades_are_held() -> None:
+    held = (synthesized(SMALL).folder / "runbook.md").read_text("utf-8")
+    for pool in ("cpu-pool", "a4-highgpu-8g"):
+        command = f"gcloud container clusters upgrade nemo-rl --node-pool={pool} --region=us-central1"
+        assert f"{command} --project=my-project" in held
+    free = SMALL + "cluster: {maintenance: {hold_upgrades: false}}\n"
+    text = (synthesized(free).folder / "runbook.md").read_text("utf-8")
+    assert "clusters upgrade" not in text
+    assert "Nodes follow within the maintenance window" in text
+
+
+def test_prod_says_how_a_replacement_gets_past_its_guard() -> None:
+    full = (synthesized(FULL).folder / "runbook.md").read_text("utf-8")
+    small = (synthesized(SMALL).folder / "runbook.md").read_text("utf-8")
+    sentence = "Where the table says **replaced**, the plan fails first: set `prevent_destroy: false`"
+    assert sentence in full
+    assert sentence not in small
+    assert "All three are guarded, so that a plan to replace one fails: untaint is the only way on." in full

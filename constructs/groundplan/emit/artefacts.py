@@ -52,6 +52,7 @@ def runbook(site: Site) -> str:
         releases=tuple(site_releases(site).values()),
         local_state=site.profile.backend.local is not None,
         accelerator_label=ACCELERATOR_LABEL,
+        pool_names=[site.profile.cluster.cpu_pool.name, *(pool.name for pool in site.pools)],
     )
 
 
