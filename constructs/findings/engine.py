@@ -177,8 +177,8 @@ class Rule:
         )
 
 
-#: Subjects that are judged together share their slugs; a plan has its own, since one fact may be told of both.
-_FAMILIES = {Subject.FLEET: Subject.SITE}
+#: What a profile is judged as.
+_PROFILES = (Subject.SITE, Subject.FLEET)
 
 
 class Registry:
@@ -191,8 +191,8 @@ class Registry:
         """Register a rule. Raises ValueError when its slug is taken, or nothing documents it."""
         if not entry.page and not entry.check.__doc__:
             raise ValueError(f"rule {entry.slug} has no docstring")
-        family = _FAMILIES.get(entry.subject, entry.subject)
-        if any(each.slug == entry.slug and _FAMILIES.get(each.subject, each.subject) is family for each in self._rules):
+        # Subjects that are judged together share their slugs; a plan has its own, since one fact may be told of both.
+        if entry.slug in (self.of_profiles if entry.subject in _PROFILES else self.of(entry.subject)):
             raise ValueError(f"rule {entry.slug} is registered twice")
         self._rules.append(entry)
 
@@ -207,7 +207,7 @@ class Registry:
     @property
     def of_profiles(self) -> dict[str, Rule]:
         """The rules of `check`: those on a site, and those on several."""
-        return self.of(Subject.SITE, Subject.FLEET)
+        return self.of(*_PROFILES)
 
     def named(self, slug: str) -> list[Rule]:
         """All rules of this name: one, or one for profiles and one for plans."""

@@ -114,9 +114,8 @@ def _sarif_result(finding: Finding, index: int) -> dict[str, Any]:
     return result
 
 
-def rules_data(rules: Iterable[Rule] | None = None) -> list[dict[str, str]]:
-    """Rules as data, all of the registry when none are given."""
-    listed = RULES.all() if rules is None else rules
+def rules_data() -> list[dict[str, str]]:
+    """Every rule of the registry as data."""
     return [
         {
             "rule": each.slug,
@@ -127,5 +126,5 @@ def rules_data(rules: Iterable[Rule] | None = None) -> list[dict[str, str]]:
             "source": each.source,
             "mend": each.mend,
         }
-        for each in listed
+        for each in RULES.all()
     ]

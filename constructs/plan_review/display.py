@@ -25,8 +25,6 @@ NOTHING = "(none)"
 #: Characters of a value that a report shows.
 WIDTH = 100
 
-_MISSING = object()
-
 
 @dataclass(frozen=True, slots=True)
 class Difference:

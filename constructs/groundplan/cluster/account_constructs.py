@@ -135,6 +135,15 @@ class WorkloadAccountProps:
     display_name: str | None = None
     """Name for people. Default: none."""
 
+    def identity(self, account: str) -> WorkloadIdentityProps:
+        """Who may act as the account of that full name: these pods."""
+        return WorkloadIdentityProps(
+            account=account,
+            workload_pool=self.workload_pool,
+            namespace=self.namespace,
+            service_account=self.service_account,
+        )
+
 
 class WorkloadAccount(Part):
     """An account and who may act as it: ``google_service_account.<id>``,
@@ -153,12 +162,7 @@ class WorkloadAccount(Part):
             scope, id_, account_id=props.account_id, project=props.project, display_name=props.display_name
         )
         """The cdktf resource."""
-        may_act = WorkloadIdentityProps(
-            account=self.account.name,
-            workload_pool=props.workload_pool,
-            namespace=props.namespace,
-            service_account=props.service_account,
-        )
+        may_act = props.identity(self.account.name)
         self.identity = WorkloadIdentity(scope, f"{id_}-identity", may_act, cluster=cluster).identity
         """The cdktf resource of who may act as it."""
 

@@ -11,7 +11,6 @@ from groundplan.cluster.account_constructs import (
     WorkloadAccount,
     WorkloadAccountProps,
     WorkloadIdentity,
-    WorkloadIdentityProps,
 )
 from groundplan.cluster.constructs import CpuPool, CpuPoolProps, PrivateCluster, PrivateClusterProps
 from groundplan.cluster.values import account_email
@@ -46,12 +45,7 @@ class ClusterStack(SiteStack):
         if not site.profile.cluster.service_accounts.workload_exists:
             return WorkloadAccount(self, "workload", props, cluster=cluster)
         account = WorkloadAccount.existing(email=account_email(props.account_id, props.project))
-        may_act = WorkloadIdentityProps(
-            account=f"projects/{props.project}/serviceAccounts/{account.email}",
-            workload_pool=props.workload_pool,
-            namespace=props.namespace,
-            service_account=props.service_account,
-        )
+        may_act = props.identity(f"projects/{props.project}/serviceAccounts/{account.email}")
         WorkloadIdentity(self, "workload-identity", may_act, cluster=cluster)
         return account
 

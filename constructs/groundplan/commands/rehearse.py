@@ -78,16 +78,16 @@ def rehearse(
         for each in faults:
             Fault.parse(each)
         named = frozenset(_existing(each) for each in existing)
-        options = Options(
-            until=until,  # type: ignore[arg-type]
-            stack=stack,
-            faults=faults,
-            previous=previous,
-            keep=keep,
-        )
         with tempfile.TemporaryDirectory(prefix="groundplan-synth-") as folder, Progress() as progress:
             output, outside = _synth_output(profile, Path(folder))
-            options = replace(options, existing=named | outside)
+            options = Options(
+                until=until,  # type: ignore[arg-type]
+                stack=stack,
+                faults=faults,
+                previous=previous,
+                existing=named | outside,
+                keep=keep,
+            )
             report = rehearsed(output, options, progress)
     except (TerraformMissing, WheelMissing, NoStacks, StackMissing, ValueError) as problem:
         _refuse(context, str(problem))
