@@ -15,15 +15,42 @@ from groundplan.kernel.gke import parse
 
 @dataclass(frozen=True)
 class Gpu:
-    """The GPU side of a machine type. Memory in GB per GPU; `min_driver` is the NVIDIA driver branch (570 = R570)."""
+    """The GPU side of a machine type. Memory in GB per GPU; `min_driver` is the NVIDIA driver branch (570 = R570).
+
+    `gvnics` and `rdma_nics` count the NICs beside the primary one. `min_gke` has one floor, or one for each GKE minor
+    that needs one; later minors need none.
+    """
 
     accelerator: str
     count: int
     memory_gb: int
-    rdma_nics: int
-    tuner: str
     min_driver: int
-    min_gke: str
+    min_gke: tuple[str, ...]
+    transport: str = ""
+    """How NCCL's traffic leaves the machine: a module of ``gpu/transports``. Not given, it is roce where there are RDMA
+    NICs."""
+    gvnics: int = 1
+    rdma_nics: int = 0
+    tuner: str = ""
+    """File of gIB's tuner settings; empty for none."""
+    managed_gke: str = ""
+    """GKE floor of networks that GKE makes and hands to pods by claims; empty when the machine cannot."""
+    nvlink_nodes: int = 0
+    """Most machines of one NVLink domain (a sub-block); 0 where NVLink ends at the machine."""
+    capacity: tuple[str, ...] = ()
+    """Where its machines can come from; empty for anywhere."""
+    bus_gb_per_s: int = 0
+    """Least bus bandwidth to expect of an all-reduce between nodes, in GB/s; 0 when no figure is known."""
+
+    @property
+    def carries(self) -> str:
+        """The transport, given or implied."""
+        return self.transport or ("roce" if self.rdma_nics else "")
+
+    @property
+    def nics(self) -> int:
+        """NICs beside the primary one."""
+        return self.gvnics + self.rdma_nics
 
 
 @dataclass(frozen=True)
@@ -38,7 +65,10 @@ class Machine:
     memory_gib: int
     local_ssds: int = 0
     boot_disks: tuple[str, ...] = ()
+    arch: str = "amd64"
     gpu: Gpu | None = None
+    unconfirmed: str = ""
+    """What no source that could be read confirms; `check` says it of every pool of the type."""
 
     def boots_from(self, disk: str) -> bool:
         """Whether it takes the boot disk type, as far as that is known."""
@@ -82,7 +112,10 @@ def _machine(name: Any, entry: Any, where: str) -> tuple[str, Machine]:
     fields = _fields(Machine, entry, where, leave_out="name")
     if fields.get("gpu") is not None:
         gpu = _fields(Gpu, fields["gpu"], f"{where} gpu")
-        _version(gpu["min_gke"], f"{where} gpu `min_gke`")
+        for floor in gpu["min_gke"]:
+            _version(floor, f"{where} gpu `min_gke`")
+        if gpu.get("managed_gke"):
+            _version(gpu["managed_gke"], f"{where} gpu `managed_gke`")
         fields["gpu"] = Gpu(**gpu)
     return str(name), Machine(name=str(name), **fields)
 
@@ -140,7 +173,7 @@ def _fields(kind: type, entry: Any, where: str, leave_out: str = "") -> dict[str
 
 
 #: Counts that a machine may have none of.
-_MAY_BE_NONE = ("local_ssds", "rdma_nics")
+_MAY_BE_NONE = ("local_ssds", "gvnics", "rdma_nics", "nvlink_nodes", "bus_gb_per_s")
 
 
 def _typed(kind: str, value: Any, where: str, least: int = 1) -> Any:
@@ -155,6 +188,8 @@ def _typed(kind: str, value: Any, where: str, least: int = 1) -> Any:
         raise UserError(f"{where} must be text")
     if kind.startswith("tuple"):
         inner = "int" if "int" in kind else "str"
+        if inner == "str" and isinstance(value, str):
+            return (value,)
         if not isinstance(value, list):
             raise UserError(f"{where} must be a list")
         return tuple(_typed(inner, item, where) for item in value)

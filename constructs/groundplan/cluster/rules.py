@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Iterator
 
 from findings import Problem, ProfilePath, Severity, rule
-from groundplan.kernel.gke import is_below
+from groundplan.gpu.transports import transport_of
+from groundplan.kernel.gke import floor_for, is_below
 from groundplan.kernel.protection import is_unprotected
 from groundplan.kernel.ranges import admits_internet, is_documentation, is_private, is_unrestricted
 from groundplan.site.resolve import Site
@@ -48,9 +49,12 @@ def version_floors(site: Site) -> list[tuple[str, str]]:
     if site.profile.cluster.control_plane.dns_endpoint:
         floors.append(("the DNS endpoint", site.catalog.gke["dns_endpoint"]))
     for machine in sorted({pool.machine.name for pool in site.pools if pool.machine}):
-        gpu = site.catalog.machines[machine].gpu
-        if gpu:
-            floors.append((f"GPUDirect RDMA on {machine}", gpu.min_gke))
+        entry = site.catalog.machines[machine]
+        floor = floor_for(site.profile.cluster.version, entry.gpu.min_gke) if entry.gpu else ""
+        if floor:
+            floors.append((f"{transport_of(entry).title} on {machine}", floor))
+        if entry.gpu and entry.gpu.managed_gke and any(p.is_managed for p in site.pools if p.machine == entry):
+            floors.append((f"networks of {machine} that GKE makes (managed DRANET)", entry.gpu.managed_gke))
     return floors
 
 

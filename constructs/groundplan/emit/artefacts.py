@@ -58,14 +58,12 @@ def runbook(site: Site) -> str:
 
 def _shared_vpc(site: Site) -> dict[str, Any]:
     """What the run-book says about the host project; empty where there is none."""
-    network, fabric = site.network, site.fabric
+    network = site.network
     if not network.is_shared:
         return {}
     there = [network.subnetwork]
-    there += [fabric.gvnic_subnetwork] if fabric.gvnic_exists else []
-    there += fabric.rdma_subnetworks if fabric.rdma_exists else []
-    made = [] if fabric.gvnic_exists else [f"the network `{fabric.gvnic_vpc}`"]
-    made += [] if fabric.rdma_exists else [f"the network `{fabric.rdma_vpc}`"]
+    there += [name for nics in site.nic_networks if nics.exists for name in nics.subnetworks]
+    made = [f"the network `{nics.name}`" for nics in site.nic_networks if not nics.exists]
     made += [f"private service access (`{network.access_name}`)"] if network.access_created else []
     rules = [rule.name for rule in site.profile.network.firewall_rules]
     made += [f"the firewall rule{'s' if len(rules) > 1 else ''} `{'`, `'.join(rules)}`"] if rules else []

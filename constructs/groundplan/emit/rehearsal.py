@@ -39,14 +39,10 @@ def outside_of(site: Site) -> frozenset[tuple[str, str]]:
             ("google_compute_network", site.network.vpc),
             ("google_compute_subnetwork", site.network.subnetwork),
         }
-    if site.fabric.gvnic_exists:
-        found |= {
-            ("google_compute_network", site.fabric.gvnic_vpc),
-            ("google_compute_subnetwork", site.fabric.gvnic_subnetwork),
-        }
-    if site.fabric.rdma_exists:
-        found |= {("google_compute_network", site.fabric.rdma_vpc)}
-        found |= {("google_compute_subnetwork", name) for name in site.fabric.rdma_subnetworks}
+    for network in site.nic_networks:
+        if network.exists:
+            found |= {("google_compute_network", network.name)}
+            found |= {("google_compute_subnetwork", name) for name in network.subnetworks}
     return frozenset(found)
 
 

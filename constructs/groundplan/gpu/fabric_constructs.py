@@ -42,6 +42,10 @@ class AttachedNetworks:
         """Itself, so that what ``existing`` gives can stand in the place of a network that is made here."""
         return self
 
+    def first(self, count: int) -> AttachedNetworks:
+        """Those of a machine with no more NICs than `count`."""
+        return self if count >= len(self.pairs) else AttachedNetworks(self.pairs[:count], self.replaced_with)
+
 
 def _attached(network: str, subnetworks: Sequence[str], by_path: bool) -> AttachedNetworks:
     """By construct ids. The references are written out: each attribute of a cdktf resource is a round trip to Node."""

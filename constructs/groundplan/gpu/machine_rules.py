@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from findings import Problem, rule
-from groundplan.catalog import Machine, shipped
+from findings import Problem, Severity, rule
 from groundplan.gpu.rules import pool_path
+from groundplan.gpu.transports import why_not
 from groundplan.site.resolve import Site
 
 
@@ -42,25 +42,44 @@ def gpu_machine(site: Site) -> Iterator[Problem]:
 def machine_fabric(site: Site) -> Iterator[Problem]:
     """The NICs of a machine type are none that groundplan can wire.
 
-    It knows one fabric: a gVNIC beside the primary NIC, and one RoCE NIC for each GPU on a network with the profile
-    `<zone>-vpc-roce`, as A4 and A3 Ultra have. A catalog entry with no RDMA NICs, or with another number of them than
-    GPUs, or of a family with another transport would be given a pool whose NCCL traffic goes over the wrong NICs, or
-    over one.
+    A catalog entry says how NCCL's traffic leaves the machine (`transport`) and how many NICs of each kind it has. One
+    with a transport that groundplan does not have, with NICs that do not go with it, or of a family whose real
+    transport is another would be given a pool whose NCCL traffic goes over the wrong NICs, or over one.
 
-    Source: catalog machines, `rdma_nics` and `other_fabrics`; Google Cloud AI Hypercomputer documentation, "GPU network
-    bandwidth" (networking of accelerator-optimized machines).
+    Source: catalog machines, `transport`, `gvnics`, `rdma_nics`; Google Cloud AI Hypercomputer documentation, "GPU
+    network bandwidth" (networking of accelerator-optimized machines).
 
-    Mend: a machine type with one RoCE NIC for each GPU: a4-highgpu-8g, a3-ultragpu-8g, or an entry that says so.
+    Mend: a machine type whose transport groundplan has, or an entry that says so.
     """
     for pool in site.pools:
-        what = _unwired(pool.machine) if pool.machine and pool.machine.gpu else ""
+        what = why_not(pool.machine) if pool.machine and pool.machine.gpu else ""
         if what:
-            wired = [name for name, machine in site.catalog.machines.items() if machine.gpu and not _unwired(machine)]
+            wired = [name for name, machine in site.catalog.machines.items() if machine.gpu and not why_not(machine)]
             yield Problem(
                 pool_path(pool, "machine_type"),
-                f"`gpu.pools[{pool.index}].machine_type` {pool.spec.machine_type}: {what}, which groundplan cannot "
-                "wire; it can wire a gVNIC and one RoCE NIC for each GPU",
+                f"`gpu.pools[{pool.index}].machine_type` {pool.spec.machine_type}: {what}, which groundplan cannot wire",
                 f"use {' or '.join(wired)}; docs/add-a-machine-type.md says what an entry must hold",
+            )
+
+
+@rule("machine-unconfirmed", Severity.WARNING)
+def machine_unconfirmed(site: Site) -> Iterator[Problem]:
+    """Something about a machine type is confirmed by no source that could be read.
+
+    The pool is planned by the best facts at hand, and the finding says which of them to try on one machine first.
+
+    Source: catalog machines, `unconfirmed`.
+
+    Mend: try one machine of the type; an entry of your own without `unconfirmed` says that it is settled.
+    """
+    told = set()
+    for pool in site.pools:
+        if pool.machine and pool.machine.unconfirmed and pool.machine.name not in told:
+            told.add(pool.machine.name)
+            yield Problem(
+                pool_path(pool, "machine_type"),
+                f"{pool.machine.name}: not confirmed is {pool.machine.unconfirmed}",
+                "try one machine first; an entry in a catalog of your own without `unconfirmed` settles it",
             )
 
 
@@ -85,15 +104,3 @@ def host_maintenance(site: Site) -> Iterator[Problem]:
                 f"{pool.name} at every plan: the google provider never sends it",
                 "leave it out; it is set where the reservation is made",
             )
-
-
-def _unwired(machine: Machine) -> str:
-    """Why the NICs of a GPU machine cannot be wired; empty when they can."""
-    transports: dict[str, str] = shipped("machines")["other_fabrics"]
-    gpu = machine.gpu
-    transport = next((of for family, of in transports.items() if machine.name.startswith(family)), "")
-    if transport:
-        return f"its fabric is {transport}"
-    if gpu is None or gpu.rdma_nics == 0:
-        return "it has no RDMA NICs"
-    return f"it has {gpu.rdma_nics} RDMA NICs for {gpu.count} GPUs" if gpu.rdma_nics != gpu.count else ""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from findings import Problem, ProfilePath, Severity, rule
+from groundplan.gpu.fabric_values import NicNetwork
 from groundplan.gpu.values import PoolValues
 from groundplan.kernel.gke import GPU_TAINT, region_of
-from groundplan.kernel.roce import ROCE_MTU, ROCE_PROFILE, is_outside, zone_of_profile
+from groundplan.kernel.roce import ROCE_PROFILE, is_outside, zone_of_profile
 from groundplan.site.resolve import Site
 
 
@@ -108,7 +109,7 @@ def pool_zone_region(site: Site) -> Iterator[Problem]:
     Mend: a zone of the cluster's region; leave `zone` out for the site's own.
     """
     for pool in site.pools:
-        if _in_other_region(site, pool):
+        if in_other_region(site, pool):
             yield Problem(
                 pool_path(pool, "zone"),
                 f"`gpu.pools[{pool.index}].zone` {pool.zone} is not in the cluster's region {site.region}",
@@ -116,118 +117,28 @@ def pool_zone_region(site: Site) -> Iterator[Problem]:
             )
 
 
-def _in_other_region(site: Site, pool: PoolValues) -> bool:
+def in_other_region(site: Site, pool: PoolValues) -> bool:
+    """Whether a pool names a zone outside the cluster's region."""
     return pool.spec.zone is not None and region_of(pool.zone) != site.region
 
 
-@rule("roce-zone")
-def roce_zone(site: Site) -> Iterator[Problem]:
-    """A GPU pool stands in another zone than the RoCE network.
-
-    A RoCE network profile is of one zone, and only machines of that zone can attach to the network
-    (terraform-provider-google-beta#10140). So all GPU pools of a site stand in one zone.
-
-    Source: VPC documentation, "RDMA network profiles".
-
-    Mend: the same zone for all; a pool in another zone is a site of its own.
-    """
-    for pool, where in _apart_from_roce(site):
-        yield Problem(
-            pool_path(pool, "zone") if pool.spec.zone else ("gpu", "rdma", "network_profile"),
-            f"GPU pool {pool.name} stands in {pool.zone}, and {where}",
-            "use one zone for all GPU pools and the network profile; leave both out for the site's own",
-        )
+def apart_from_roce(site: Site) -> Iterator[tuple[PoolValues, str]]:
+    """The pools outside the zone of the RoCE network that they use, and what says so; one in another region is
+    pool-zone-region's."""
+    for fabric in site.fabrics:
+        pools = [pool for pool in site.pools if site.fabric_of(pool) is fabric and not in_other_region(site, pool)]
+        for network in fabric.networks:
+            known = not network.exists or "network_profile" in site.profile.gpu.rdma.model_fields_set
+            if network.kind == "rdma":
+                yield from _apart(pools, network, known)
 
 
-def _apart_from_roce(site: Site) -> Iterator[tuple[PoolValues, str]]:
-    """The pools outside the RoCE network's zone, and what says so; one in another region is pool-zone-region's."""
-    fabric = site.fabric
-    known = not fabric.rdma_exists or "network_profile" in site.profile.gpu.rdma.model_fields_set
-    profile = fabric.network_profile if known else site.pools[0].zone + ROCE_PROFILE
+def _apart(pools: list[PoolValues], network: NicNetwork, known: bool) -> Iterator[tuple[PoolValues, str]]:
+    pools = [pool for pool in pools if pool.own_nics[1]]
+    profile = network.network_profile if known or not pools else pools[0].zone + ROCE_PROFILE
     zone = zone_of_profile(profile)
-    for pool in site.pools:
-        if is_outside([pool.zone], profile) and not _in_other_region(site, pool):
-            where = (
-                f"the RoCE network {fabric.rdma_vpc} is of zone {zone}" if known else f"another pool stands in {zone}"
-            )
-            yield pool, where
-
-
-@rule("roce-profile")
-def roce_profile(site: Site) -> Iterator[Problem]:
-    """The network profile is not a RoCE profile for virtual machines.
-
-    A3 Ultra and A4 attach their RDMA NICs to `<zone>-vpc-roce` only. `<zone>-vpc-roce-metal` is for bare metal,
-    `<zone>-vpc-falcon` for H4D.
-
-    An existing network must carry such a profile too; the project's `default` network never does.
-
-    Source: VPC documentation, "RDMA network profiles".
-
-    Mend: leave `network_profile` out.
-    """
-    profile = site.fabric.network_profile
-    if site.fabric.rdma_exists and site.fabric.rdma_vpc == "default":
-        yield Problem(
-            ("gpu", "rdma", "existing", "network"),
-            "`gpu.rdma.existing.network` default is the project's auto-mode network, which has no RoCE profile",
-            f"name a network with the profile <zone>{ROCE_PROFILE}, or leave `existing` out",
-        )
-    if not profile.endswith(ROCE_PROFILE):
-        yield Problem(
-            ("gpu", "rdma", "network_profile"),
-            f"`gpu.rdma.network_profile` {profile} is no <zone>{ROCE_PROFILE} profile",
-            f"leave it out (then it is {site.zone}{ROCE_PROFILE})",
-        )
-
-
-@rule("roce-mtu")
-def roce_mtu(site: Site) -> Iterator[Problem]:
-    """The RoCE network's MTU is not 8896.
-
-    Smaller packets cost throughput on every collective, and the MTU of a network cannot be changed while nodes use it.
-
-    Source: VPC documentation, "RDMA network profiles"; cluster-toolkit, modules/network/gpu-rdma-vpc.
-
-    Mend: leave `gpu.rdma.mtu` out: it is 8896.
-    """
-    if not site.fabric.rdma_exists and site.fabric.rdma_mtu != ROCE_MTU:
-        yield Problem(
-            ("gpu", "rdma", "mtu"),
-            f"`gpu.rdma.mtu` {site.fabric.rdma_mtu} is not {ROCE_MTU}, the MTU of RoCE networks",
-            "leave it out",
-        )
-
-
-@rule("rdma-subnetworks")
-def rdma_subnetworks(site: Site) -> Iterator[Problem]:
-    """There is not one RDMA subnetwork for each RDMA NIC.
-
-    A4 and A3 Ultra have eight; pool, Network objects and pod annotations all count them off in order, and a NIC without
-    a network stays down.
-
-    Source: catalog machines, `rdma_nics`; GKE, "Create a custom AI-optimized cluster".
-
-    Mend: as many ranges (or existing subnetworks, each once) as RDMA NICs.
-    """
-    spec = site.profile.gpu.rdma
-    path: ProfilePath = ("gpu", "rdma", "existing", "subnetworks") if spec.existing else ("gpu", "rdma", "cidrs")
-    names = site.fabric.rdma_subnetworks
-    wanted = {pool.machine.gpu.rdma_nics for pool in site.pools if pool.machine and pool.machine.gpu}
-    for nics in sorted(wanted - {len(names), 0}):  # none at all is machine-fabric's to refuse
-        machine = next(
-            p.spec.machine_type for p in site.pools if p.machine and p.machine.gpu and p.machine.gpu.rdma_nics == nics
-        )
-        yield Problem(path, f"there are {len(names)} RDMA subnetworks; {machine} has {nics} RDMA NICs", f"give {nics}")
-    if spec.existing and len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        yield Problem(path, f"the RDMA subnetwork {twice} stands twice", "give each NIC a subnetwork of its own")
-    if spec.existing and "cidrs" in spec.model_fields_set and len(spec.cidrs) != len(names):
-        yield Problem(
-            ("gpu", "rdma", "cidrs"),
-            f"there are {len(spec.cidrs)} ranges for {len(names)} existing RDMA subnetworks",
-            "give the range of each, in the same order",
-        )
+    where = f"the RoCE network {network.name} is of zone {zone}" if known else f"another pool stands in {zone}"
+    return ((pool, where) for pool in pools if is_outside([pool.zone], profile))
 
 
 @rule("taint-repeated")
@@ -256,17 +167,18 @@ def zone_apart(site: Site) -> Iterator[Problem]:
     """GPU nodes and the site's zone are apart.
 
     The CPU pool with the Ray head, and by default Lustre, stand in the site's zone. Traffic between zones is slower and
-    is charged. Told once, when the pools agree with their RoCE network; else roce-zone says what is wrong.
+    is charged. Told once, when the pools agree with their RoCE network; else roce-zone says what is wrong. A zone with
+    networks of its own (`gpu.zones`) is apart on purpose.
 
     Source: Managed Lustre documentation, "Create a Managed Lustre instance" (the zone of the clients); VPC pricing,
     data transfer between zones.
 
     Mend: the zone of the GPU pools as the site's `zone`.
     """
-    refused = {pool.index for pool, _ in _apart_from_roce(site)}
+    refused = {pool.index for pool, _ in apart_from_roce(site)}
     lustre = "" if site.profile.storage.lustre.zone else " and Lustre"
     for pool in site.pools:
-        if pool.index in refused:
+        if pool.index in refused or pool.zone in site.profile.gpu.zones:
             continue
         if pool.zone != site.zone and region_of(pool.zone) == site.region:
             yield Problem(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Network
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from groundplan.kernel.fields import (
@@ -23,6 +23,7 @@ from groundplan.kernel.fields import (
 )
 from groundplan.kernel.gke import JUMBO_MTU
 
+Fabric = Literal["own", "managed"]
 Capacity = Literal["reservation", "spot", "on_demand", "flex_start", "queued"]
 
 
@@ -64,13 +65,19 @@ class Gvnic(Section):
     """The network of the second, ordinary NIC of each GPU node."""
 
     prefix: NamePrefix | None = None
-    """Prefix of the names <prefix>-net, -sub, -internal. Default: <site>-gvnic."""
-    existing: ExistingGvnic | None = None
-    """Use this network instead of creating one."""
+    """Prefix of the names <prefix>-net, -sub, -internal; of several networks, <prefix>-1-net and so on. Default:
+    <site>-gvnic."""
+    existing: Annotated[list[ExistingGvnic], Field(min_length=1)] | None = None
+    """Use this network instead of creating one; a list for machines with several such NICs, in their order."""
     cidr: Cidr = IPv4Network("192.168.0.0/24")
-    """Range of its subnetwork: one address a GPU node."""
-    mtu: Annotated[int, Field(ge=1300, le=JUMBO_MTU)] = JUMBO_MTU
-    """MTU in bytes."""
+    """Range of its subnetwork: one address a GPU node. Of several, the first one's; the others follow it."""
+    mtu: Annotated[int, Field(ge=1300, le=JUMBO_MTU)] | None = None
+    """MTU in bytes. Default: the transport's (8896; 8244 for TCPX and TCPXO)."""
+
+    @field_validator("existing", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: object) -> object:
+        return [value] if isinstance(value, dict) else value
 
 
 class ExistingRdma(Section):
@@ -86,13 +93,14 @@ class Rdma(Section):
     """The RoCE network: one subnetwork per RDMA NIC; zonal, and without firewall rules, which its profile refuses."""
 
     prefix: NamePrefix | None = None
-    """Prefix of the names <prefix>-net and <prefix>-sub-0..7. Default: <site>-rdma."""
+    """Prefix of the names <prefix>-net, <prefix>-sub-0 and so on. Default: <site>-rdma."""
     existing: ExistingRdma | None = None
     """Use this network instead of creating one."""
     network_profile: ResourceName | None = None
     """Network profile. Default: <zone>-vpc-roce; create-time only, a change replaces the network and the pools."""
-    cidrs: list[Cidr] = [IPv4Network(f"192.168.{n}.0/24") for n in range(1, 9)]
-    """Ranges of the subnetworks, in the order of the NICs: one address a GPU node in each."""
+    cidrs: list[Cidr] | None = None
+    """Ranges of the subnetworks, in the order of the NICs: one address a GPU node in each. Default: 192.168.1.0/24 and
+    on, one for each RDMA NIC."""
     mtu: Annotated[int, Field(ge=1300, le=JUMBO_MTU)] = JUMBO_MTU
     """MTU in bytes; RoCE wants 8896."""
 
@@ -126,17 +134,31 @@ class Taint(Section):
     """Effect."""
 
 
+class ZoneNetworks(Section):
+    """Networks for the GPU pools of a zone other than the site's own: a RoCE network belongs to one zone."""
+
+    block: Cidr
+    """Addresses of the zone's networks: cut into one /24 for each NIC, in their order. A /20 is enough for all."""
+    gvnic_prefix: NamePrefix | None = None
+    """Prefix of the gVNIC networks' names. Default: <site>-gvnic-<end of the zone>."""
+    rdma_prefix: NamePrefix | None = None
+    """Prefix of the RoCE network's names. Default: <site>-rdma-<end of the zone>."""
+
+
 class GpuPool(Section):
-    """A node pool of GPU machines, with nine more networks than a plain one."""
+    """A node pool of GPU machines, with the networks of its fabric."""
 
     name: ClusterName | None = None
     """Name of the pool. Default: the machine type, so that another shape is another pool."""
     machine_type: str = "a4-highgpu-8g"
-    """a4-highgpu-8g (8 x B200) or a3-ultragpu-8g (8 x H200), or one of your own catalog."""
+    """a4-highgpu-8g (8 x B200), a3-ultragpu-8g (8 x H200) and so on (`groundplan catalog machines`), or one of your own
+    catalog."""
+    fabric: Fabric | None = None
+    """Whose networks its NICs use. Default: `gpu.fabric`."""
     accelerator: str | None = None
     """GPU type as GKE names it. Default: the machine type's."""
     zone: Zone | None = None
-    """Zone of the nodes. Default, and only value that the RoCE network allows: the site's zone."""
+    """Zone of the nodes. Default: the site's; another one needs networks of its own (`gpu.zones`)."""
     nodes: Count | None = None
     """Fixed number of nodes. Give this or `autoscaling`; default 2."""
     autoscaling: Autoscaling | None = None
@@ -177,9 +199,14 @@ class GpuPool(Section):
 class GpuSpec(Section):
     """Fabric and pools. The fabric lives and dies with its pools."""
 
+    fabric: Fabric = "own"
+    """own: networks of the site, handed to pods by annotations. managed: networks that GKE makes, handed to pods by
+    claims (DRANET)."""
     gvnic: Gvnic = Gvnic()
     """The gVNIC network."""
     rdma: Rdma = Rdma()
     """The RoCE network."""
+    zones: dict[Zone, ZoneNetworks] = {}
+    """Networks of further zones of the region that have GPU pools."""
     pools: Annotated[list[GpuPool], Field(min_length=1)] = [GpuPool()]
-    """The GPU pools, all in the site's zone."""
+    """The GPU pools."""

@@ -1,4 +1,4 @@
-"""The gpu stack: the fabric (gVNIC VPC, RoCE VPC) and the GPU pools that use it.
+"""The gpu stack: the fabric, where the site has one of its own, and the GPU pools that use it.
 
 The fabric is zonal and lives and dies with its pools, so it stands in their stack: when the RoCE network must be
 replaced, one plan replaces pools and network in the right order.
@@ -18,7 +18,7 @@ from groundplan.gpu.constructs import (
     GpuNodePoolProps,
     NodeTaint,
 )
-from groundplan.gpu.fabric_stack import FabricNetworks, existing_fabric
+from groundplan.gpu.fabric_stack import FabricNetworks, existing_fabrics, networks_of
 from groundplan.gpu.values import PoolValues
 from groundplan.network.sharing_stack import members_of, share
 from groundplan.site.resolve import Site
@@ -30,14 +30,14 @@ class GpuStack(SiteStack):
 
     def __init__(self, scope: Construct, site: Site) -> None:
         super().__init__(scope, site, "gpu")
-        networks, grants = self._networks()
-        self.pools = [self._pool(values, networks, grants) for values in site.pools]
+        attached, grants = self._networks()
+        self.pools = [self._pool(values, networks_of(site, values, attached), grants) for values in site.pools]
 
-    def _networks(self) -> tuple[tuple[AttachedNetworks, ...], Sequence[ITerraformDependable]]:
+    def _networks(self) -> tuple[dict[str, AttachedNetworks], Sequence[ITerraformDependable]]:
         """The fabric, and what lets nodes use it where it is another project's: pools wait for that."""
         site = self.site
         if site.network.host_stack:
-            return existing_fabric(site), []
+            return existing_fabrics(site), []
         fabric = FabricNetworks(self, site)
         if not site.network.is_shared or not fabric.subnetworks:
             return fabric.attached, []
@@ -60,6 +60,7 @@ class GpuStack(SiteStack):
             accelerator=values.accelerator,
             gpus_per_node=values.gpus_per_node,
             networks=networks,
+            managed_networks=values.is_managed,
             service_account=account_email(site.cluster.nodes_account, site.project),
             nodes=values.fixed_nodes,
             least_nodes=0 if fixed else values.min_nodes,

@@ -1,68 +1,15 @@
-"""What the gpu section comes to: the order of the NICs and the shape of every pool."""
+"""What the gpu section comes to: the shape of every pool."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import IPv4Network
 
-from groundplan.catalog import Catalog, Machine
-from groundplan.gpu.spec import Capacity, GpuPool, GpuSpec, Reservation
+from groundplan.catalog import Catalog, Gpu, Machine
+from groundplan.gpu.spec import Capacity, Fabric, GpuPool, GpuSpec, Reservation
 from groundplan.kernel.gke import GPU_TAINT, ReservationPath
-from groundplan.kernel.roce import ROCE_PROFILE
-
-#: Volume name -> folder of a GPU node: the driver's libraries and the gIB plugin. Pods mount both below /usr/local.
-HOST_PATHS = {"nvidia": "/home/kubernetes/bin/nvidia", "gib": "/home/kubernetes/bin/gib"}
 
 #: Taint effects as the GKE API spells them -> as Kubernetes does.
 _EFFECTS = {"NO_SCHEDULE": "NoSchedule", "PREFER_NO_SCHEDULE": "PreferNoSchedule", "NO_EXECUTE": "NoExecute"}
-
-
-@dataclass(frozen=True)
-class Nic:
-    """One additional network of a GPU node.
-
-    `name` is the Network object inside the cluster (gvnic-1, rdma-0 ...), `interface` the name in the pod. Their order
-    is that of the node pool and of the pods' annotation: gVNIC first, then RDMA 0 to 7.
-    """
-
-    name: str
-    interface: str
-    vpc: str
-    subnetwork: str
-    device_mode: str
-
-
-@dataclass(frozen=True)
-class FabricValues:
-    """The networks of the second and further NICs, all in `project`, the primary network's: GKE wants them there."""
-
-    project: str
-    gvnic_vpc: str
-    gvnic_subnetwork: str
-    gvnic_firewall: str
-    gvnic_exists: bool
-    gvnic_cidr: IPv4Network
-    gvnic_mtu: int
-    rdma_vpc: str
-    rdma_subnetworks: tuple[str, ...]
-    rdma_exists: bool
-    rdma_cidrs: tuple[IPv4Network, ...]
-    rdma_mtu: int
-    network_profile: str
-
-    @property
-    def nics(self) -> tuple[Nic, ...]:
-        """All additional NICs in order, by short names.
-
-        GKENetworkParamSets take no others, of a Shared VPC neither: GKE looks for them in the project of the cluster's
-        network (kubernetes/cloud-provider-gcp, pkg/controller/gkenetworkparamset/gnpcontroller_validations.go).
-        """
-        gvnic = Nic("gvnic-1", "eth1", self.gvnic_vpc, self.gvnic_subnetwork, "NetDevice")
-        rdma = (
-            Nic(f"rdma-{n}", f"eth{n + 2}", self.rdma_vpc, subnetwork, "RDMA")
-            for n, subnetwork in enumerate(self.rdma_subnetworks)
-        )
-        return (gvnic, *rdma)
 
 
 @dataclass(frozen=True)
@@ -86,34 +33,27 @@ class PoolValues:
     max_pods_per_node: int
     auto_repair: bool
     auto_upgrade: bool
+    fabric: Fabric
+
+    @property
+    def gpu(self) -> Gpu | None:
+        """The GPU side of its machine type; None for one the catalog does not know."""
+        return self.machine.gpu if self.machine else None
+
+    @property
+    def is_managed(self) -> bool:
+        """Whether GKE makes its networks and hands its NICs to pods by claims."""
+        return self.fabric == "managed"
+
+    @property
+    def own_nics(self) -> tuple[int, int]:
+        """gVNIC and RDMA NICs beside the primary one that want networks of the site."""
+        return (self.gpu.gvnics, self.gpu.rdma_nics) if self.gpu and not self.is_managed else (0, 0)
 
     @property
     def gpus_per_node(self) -> int:
         """GPUs of one node (0 for a machine type the catalog does not know)."""
         return self.machine.gpu.count if self.machine and self.machine.gpu else 0
-
-
-def fabric_values(spec: GpuSpec, *, site: str, zone: str, project: str) -> FabricValues:
-    """Names, ranges and the network profile. `site` is its name, `project` that of the primary network."""
-    gvnic, rdma = spec.gvnic, spec.rdma
-    gvnic_prefix = gvnic.prefix or f"{site}-gvnic"
-    rdma_prefix = rdma.prefix or f"{site}-rdma"
-    created = tuple(f"{rdma_prefix}-sub-{n}" for n in range(len(rdma.cidrs)))
-    return FabricValues(
-        project=project,
-        gvnic_vpc=gvnic.existing.network if gvnic.existing else f"{gvnic_prefix}-net",
-        gvnic_subnetwork=gvnic.existing.subnetwork if gvnic.existing else f"{gvnic_prefix}-sub",
-        gvnic_firewall=f"{gvnic_prefix}-internal",
-        gvnic_exists=gvnic.existing is not None,
-        gvnic_cidr=gvnic.cidr,
-        gvnic_mtu=gvnic.mtu,
-        rdma_vpc=rdma.existing.network if rdma.existing else f"{rdma_prefix}-net",
-        rdma_subnetworks=tuple(rdma.existing.subnetworks) if rdma.existing else created,
-        rdma_exists=rdma.existing is not None,
-        rdma_cidrs=tuple(rdma.cidrs),
-        rdma_mtu=rdma.mtu,
-        network_profile=rdma.network_profile or zone + ROCE_PROFILE,
-    )
 
 
 @dataclass(frozen=True)
@@ -128,14 +68,14 @@ class PoolDefaults:
 
 def pool_values(spec: GpuSpec, catalog: Catalog, defaults: PoolDefaults) -> tuple[PoolValues, ...]:
     """Every GPU pool, in the profile's order."""
-    return tuple(_pool_values(catalog, defaults, index, pool) for index, pool in enumerate(spec.pools))
+    return tuple(_pool_values(catalog, defaults, index, pool, spec.fabric) for index, pool in enumerate(spec.pools))
 
 
 #: Capacity modes in which GKE gives and takes nodes by itself.
 DYNAMIC = ("flex_start", "queued")
 
 
-def _pool_values(catalog: Catalog, defaults: PoolDefaults, index: int, spec: GpuPool) -> PoolValues:
+def _pool_values(catalog: Catalog, defaults: PoolDefaults, index: int, spec: GpuPool, fabric: Fabric) -> PoolValues:
     machine = catalog.machines.get(spec.machine_type)
     gpu = machine.gpu if machine else None
     fixed = spec.nodes if spec.autoscaling is None else None
@@ -161,6 +101,7 @@ def _pool_values(catalog: Catalog, defaults: PoolDefaults, index: int, spec: Gpu
         max_pods_per_node=spec.max_pods_per_node or defaults.max_pods_per_node,
         auto_repair=spec.auto_repair if spec.auto_repair is not None else spec.capacity not in DYNAMIC,
         auto_upgrade=spec.auto_upgrade if spec.auto_upgrade is not None else True,
+        fabric=spec.fabric or fabric,
     )
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 #: Labels and the taint's key that GKE itself puts on nodes, and on GPU nodes.
 POOL_LABEL = "cloud.google.com/gke-nodepool"
 ACCELERATOR_LABEL = "cloud.google.com/gke-accelerator"
 GPU_TAINT = "nvidia.com/gpu"
+#: Node label under which GKE runs its DRA network driver, set on the pool; and the one that GKE puts on nodes whose
+#: networks it has made (GKE, "Allocate network resources by using GKE managed DRANET").
+DRANET_LABEL = "cloud.google.com/gke-networking-dra-driver"
+MANAGED_NETWORKS_LABEL = "gke.networks.io/accelerator-network-profile"
 
 #: Key under which GKE takes a reservation's name.
 RESERVATION_KEY = "compute.googleapis.com/reservation-name"
@@ -47,6 +52,19 @@ def parse(version: str, left_out: int = 0) -> Version:
 def is_below(version: str | None, floor: str) -> bool:
     """Whether every GKE version that `version` can mean is older than `floor`; None, the channel's own, never is."""
     return version is not None and parse(version, _NEWEST) < parse(floor)
+
+
+def floor_for(version: str | None, floors: Sequence[str]) -> str:
+    """The floor that counts for a version: of its own minor, else the oldest of all when it is older; else empty.
+
+    Without a version it is the newest of all. A feature that was brought to old minors too has a floor in each.
+    """
+    if version is None:
+        return max(floors, key=parse)
+    minor = parse(version)[:2]
+    own = [floor for floor in floors if parse(floor)[:2] == minor]
+    oldest = min(floors, key=parse)
+    return own[0] if own else oldest if minor < parse(oldest)[:2] else ""
 
 
 def gke_agent(number: str) -> str:

@@ -58,17 +58,16 @@ def network_shared_by_nics(site: Site) -> Iterator[Problem]:
 
     Mend: a network of its own for each of primary, gVNIC and RDMA.
     """
-    plan, fabric = site.network, site.fabric
-    if fabric.gvnic_vpc == plan.vpc:
-        yield _same(("gpu", "gvnic"), "gVNIC", fabric.gvnic_vpc, "the primary network")
-    if fabric.rdma_vpc == plan.vpc:
-        yield _same(("gpu", "rdma"), "RDMA", fabric.rdma_vpc, "the primary network")
-    if fabric.rdma_vpc == fabric.gvnic_vpc:
-        yield _same(("gpu", "rdma"), "RDMA", fabric.rdma_vpc, "the gVNIC network")
-
-
-def _same(path: tuple[str, ...], which: str, name: str, other: str) -> Problem:
-    return Problem(path, f"the {which} network {name} is {other} too", "give each of them a network of its own")
+    seen = {site.network.vpc: "the primary network"}
+    for network in site.nic_networks:
+        if network.name in seen:
+            yield Problem(
+                network.path,
+                f"the {network.title} network {network.name} is {seen[network.name]} too",
+                "give each of them a network of its own",
+            )
+        else:
+            seen[network.name] = f"the {network.title} network"
 
 
 @rule("firewall-roce")
@@ -83,7 +82,7 @@ def firewall_roce(site: Site) -> Iterator[Problem]:
 
     Mend: remove the rule, or move it to the primary or gVNIC network.
     """
-    refused = refuses_firewall_rules(site.fabric.network_profile)
+    refused = all(refuses_firewall_rules(n.network_profile) for n in site.nic_networks if n.kind == "rdma")
     for index, entry in enumerate(site.profile.network.firewall_rules):
         if entry.network == "rdma" and refused:
             yield Problem(
@@ -103,14 +102,14 @@ def firewall_existing_network(site: Site) -> Iterator[Problem]:
 
     Mend: make the rule where the network is managed, and remove it here.
     """
-    if not site.fabric.gvnic_exists:
+    existing = next((network for network in site.nic_networks if network.kind == "gvnic" and network.exists), None)
+    if existing is None:
         return
     for index, entry in enumerate(site.profile.network.firewall_rules):
         if entry.network == "gvnic":
             yield Problem(
                 ("network", "firewall_rules", index, "network"),
-                f"firewall rule {entry.name} stands on the existing network {site.fabric.gvnic_vpc}, which is "
-                "left as it is",
+                f"firewall rule {entry.name} stands on the existing network {existing.name}, which is left as it is",
                 "make the rule where that network is managed, and remove it here",
             )
 

@@ -52,10 +52,9 @@ class HostStack(SiteStack):
         )
         made = {id_: f"${{google_compute_subnetwork.{id_}.name}}" for id_ in fabric.subnetworks}
         subnetworks = {"nodes-subnetwork": site.network.subnetwork} | made
-        if site.fabric.gvnic_exists:
-            subnetworks["gvnic-subnetwork"] = site.fabric.gvnic_subnetwork
-        if site.fabric.rdma_exists:
-            subnetworks |= {f"rdma-subnetwork-{n}": name for n, name in enumerate(site.fabric.rdma_subnetworks)}
+        for network in site.nic_networks:
+            if network.exists:
+                subnetworks |= dict(zip(network.subnetwork_ids, network.subnetworks, strict=True))
         self.users = share(self, site, subnetworks, members, self.services)
         if not site.profile.cluster.service_accounts.nodes_exists:
             self._nodes_account_later()

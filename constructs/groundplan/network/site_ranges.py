@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from groundplan.gpu.fabric_values import FabricValues
 from groundplan.kernel.addresses import Range, pod_block
 from groundplan.site.resolve import Site
 
@@ -46,14 +47,17 @@ def primary_ranges(site: Site) -> tuple[Range, ...]:
 
 
 def fabric_ranges(site: Site) -> tuple[Range, ...]:
-    """The gVNIC subnetwork and the RDMA subnetworks, in the order of the NICs."""
-    gvnic, rdma = site.profile.gpu.gvnic, site.profile.gpu.rdma
-    found = []
-    if not gvnic.existing or "cidr" in gvnic.model_fields_set:
-        found.append(Range("gVNIC", gvnic.cidr, ("gpu", "gvnic", "cidr")))
-    if not rdma.existing or "cidrs" in rdma.model_fields_set:
-        found += [Range(f"RDMA {n}", cidr, ("gpu", "rdma", "cidrs", n)) for n, cidr in enumerate(rdma.cidrs)]
-    return tuple(found)
+    """The subnetworks of additional NICs, in the order of the NICs."""
+    return tuple(range_ for fabric in site.fabrics for range_ in _ranges_in(fabric))
+
+
+def _ranges_in(fabric: FabricValues) -> Iterator[Range]:
+    gvnics = [network for network in fabric.networks if network.kind == "gvnic"]
+    for network in fabric.networks:
+        first = gvnics.index(network) + 1 if network.kind == "gvnic" else 0
+        for n, (cidr, path) in enumerate(zip(network.cidrs, network.range_paths, strict=True), start=first):
+            number = "" if gvnics == [network] else f" {n}"
+            yield Range(f"{network.title}{number}{fabric.suffix}", cidr, path)
 
 
 def _peer_ranges(site: Site) -> Iterator[Range]:

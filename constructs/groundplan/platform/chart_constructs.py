@@ -22,7 +22,7 @@ from groundplan.kernel.constructs import Part
 from groundplan.kernel.fields import Matching
 from groundplan.kernel.props import PROPS, KubernetesName, ReleaseName, Several, Text
 from groundplan.kernel.yaml_text import to_yaml
-from groundplan.platform import gib
+from groundplan.gpu.transports import roce as gib
 from groundplan.platform.file_constructs import CHART, stack_folder, write_chart, write_values
 
 

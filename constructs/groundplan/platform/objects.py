@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from groundplan.gpu.values import Nic
+from groundplan.gpu.fabric_values import Nic
 
 NETWORKING_API = "networking.gke.io/v1"
 

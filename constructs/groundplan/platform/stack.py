@@ -8,7 +8,7 @@ from cdktf import ITerraformDependable
 from constructs import Construct
 
 from groundplan.cluster.values import account_email
-from groundplan.platform import gib
+from groundplan.gpu.transports import roce as gib
 from groundplan.platform.access_constructs import (
     ApiCheck,
     ExistingObject,
@@ -50,11 +50,14 @@ class PlatformStack(ClusterClientStack):
             Secret(self, f"secret-{props.name}", props, depends_on=after)
         LustreVolume(self, "lustre", lustre_volume_props(site, labels), depends_on=after)
         releases = site_releases(site)
-        networks = PassThroughChartProps(
-            release=releases["networks"].name, namespace=namespace.name, manifests=network_objects(site.fabric.nics)
-        )
-        PassThroughChart(self, "networks", networks, depends_on=[*api, *after])
-        GibInstaller(self, "gib", gib_props(site), depends_on=api)
+        if site.nic_networks:
+            nics = [nic for fabric in site.fabrics for nic in fabric.all_nics()]
+            networks = PassThroughChartProps(
+                release=releases["networks"].name, namespace=namespace.name, manifests=network_objects(nics)
+            )
+            PassThroughChart(self, "networks", networks, depends_on=[*api, *after])
+        if "gib" in releases:
+            GibInstaller(self, "gib", gib_props(site), depends_on=api)
         Operator(self, "kuberay", kuberay_props(site), depends_on=api)
         if site.queue:
             operator = Operator(self, "kueue", kueue_props(site), depends_on=api)

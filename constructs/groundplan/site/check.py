@@ -28,6 +28,7 @@ RULE_MODULES = (
     "groundplan.cluster.maintenance_rules",
     "groundplan.gpu.machine_rules",
     "groundplan.gpu.rules",
+    "groundplan.gpu.transports.roce_rules",
     "groundplan.gpu.capacity_rules",
     "groundplan.gpu.label_rules",
     "groundplan.platform.rules",

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from groundplan.catalog import Catalog
-from groundplan.gpu.values import FabricValues, PoolValues
+from groundplan.gpu.fabric_values import FabricValues, fabric_of
+from groundplan.gpu.values import PoolValues
 from groundplan.nemo_rl import config
 from groundplan.nemo_rl.releases import Model, Recipe, Release, model_of, recipe_of, release_of
 from groundplan.platform.secrets import SECRETS, secret_name
@@ -33,7 +34,11 @@ _UNNAMED = "job"
 
 
 def resolve_job(
-    profile: Profile, catalog: Catalog, lustre: LustreValues, fabric: FabricValues, pools: tuple[PoolValues, ...]
+    profile: Profile,
+    catalog: Catalog,
+    lustre: LustreValues,
+    fabrics: tuple[FabricValues, ...],
+    pools: tuple[PoolValues, ...],
 ) -> JobValues | None:
     """The job; None when the catalog knows no such recipe or release. Raises UserError on a wrong entry there."""
     spec = profile.workload
@@ -43,7 +48,7 @@ def resolve_job(
         return None
     nodes = spec.nodes or recipe.nodes
     pool = choose_pool(pools, nodes, spec.pool)
-    job = _plan(profile, recipe, release, lustre, fabric, pool, nodes)
+    job = _plan(profile, recipe, release, lustre, fabrics, pool, nodes)
     return _named(job, f"{job.base_name[:MAX_BASE_NAME].rstrip('-')}-{rayjob.digest(job)}")
 
 
@@ -77,7 +82,7 @@ def _plan(
     recipe: Recipe,
     release: Release,
     lustre: LustreValues,
-    fabric: FabricValues,
+    fabrics: tuple[FabricValues, ...],
     pool: PoolValues | None,
     nodes: int,
 ) -> JobValues:
@@ -95,6 +100,7 @@ def _plan(
     model = model_of(composed.text("policy.model_name"))
     secrets = effective_secrets(profile.secrets, model)
     machine = pool.machine if pool else None
+    fabric = fabric_of(profile.gpu, fabrics, pool, profile.zone) if pool else None
     kueue = profile.platform.kueue
     return JobValues(
         name=_UNNAMED,
@@ -113,7 +119,7 @@ def _plan(
         nodes=nodes,
         gpus=gpus,
         cpu_pool=profile.cluster.cpu_pool.name,
-        nics=fabric.nics,
+        nics=fabric.nics(*pool.own_nics) if pool and fabric else (),
         claim=lustre.claim,
         mount_path=lustre.mount_path,
         folder=folder,

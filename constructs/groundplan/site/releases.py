@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groundplan.platform import gib
+from groundplan.gpu.transports import roce, transport_of
 from groundplan.site.resolve import Site
 
 
@@ -25,11 +25,12 @@ class SiteRelease:
 def site_releases(site: Site) -> dict[str, SiteRelease]:
     """By id, in order of installation."""
     platform = site.profile.platform
-    found = [
-        SiteRelease("platform", "networks", platform.namespace, f"{site.name}-networks"),
-        SiteRelease("platform", "gib", gib.NAMESPACE, f"{site.name}-gib"),
-        SiteRelease("platform", "kuberay", platform.kuberay.namespace, "kuberay-operator"),
-    ]
+    found = []
+    if site.nic_networks:
+        found.append(SiteRelease("platform", "networks", platform.namespace, f"{site.name}-networks"))
+    if any(transport_of(pool.machine) is roce.ROCE for pool in site.pools):
+        found.append(SiteRelease("platform", "gib", roce.NAMESPACE, f"{site.name}-gib"))
+    found.append(SiteRelease("platform", "kuberay", platform.kuberay.namespace, "kuberay-operator"))
     if site.queue:
         found.append(SiteRelease("platform", "kueue", platform.kueue.namespace, "kueue"))
         found.append(SiteRelease("platform", "queue", platform.namespace, f"{site.name}-queue"))

@@ -15,7 +15,8 @@ from typing import Any
 
 from groundplan.catalog import Catalog, load_catalog
 from groundplan.cluster.values import ClusterValues, cluster_values
-from groundplan.gpu.values import FabricValues, PoolDefaults, PoolValues, fabric_values, pool_values
+from groundplan.gpu.fabric_values import FabricValues, Nic, NicNetwork, fabric_of, fabrics_of
+from groundplan.gpu.values import PoolDefaults, PoolValues, pool_values
 from groundplan.kernel.gke import region_of
 from groundplan.network.values import NetworkValues, network_values
 from groundplan.platform.spec import SecretsSpec
@@ -42,7 +43,8 @@ class Site:
     network: NetworkValues
     lustre: LustreValues
     cluster: ClusterValues
-    fabric: FabricValues
+    fabrics: tuple[FabricValues, ...]
+    """The networks of additional NICs, zone by zone; none where GKE makes them all."""
     pools: tuple[PoolValues, ...]
     secrets: SecretsSpec
     """References to the tokens: the profile's, with the one that a gated model needs."""
@@ -61,6 +63,20 @@ class Site:
     def job_objects(self) -> list[dict[str, Any]]:
         """The Kubernetes objects of the job, built once, in the order of creation; none while its recipe is unknown."""
         return rayjob.documents(self.job) if self.job else []
+
+    @cached_property
+    def nic_networks(self) -> tuple[NicNetwork, ...]:
+        """The networks of additional NICs, of all zones."""
+        return tuple(network for fabric in self.fabrics for network in fabric.networks)
+
+    def fabric_of(self, pool: PoolValues) -> FabricValues | None:
+        """The site's own networks that a pool uses; None when it has no NICs that want one."""
+        return fabric_of(self.profile.gpu, self.fabrics, pool, self.zone)
+
+    def nics_of(self, pool: PoolValues) -> tuple[Nic, ...]:
+        """A pool's NICs on the site's own networks, in order."""
+        fabric = self.fabric_of(pool)
+        return fabric.nics(*pool.own_nics) if fabric else ()
 
     @property
     def services(self) -> tuple[str, ...]:
@@ -95,10 +111,10 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
         profile.storage.lustre, catalog, site=profile.site, project=profile.project, zone=profile.zone
     )
     network = network_values(profile.network, site=profile.site, project=profile.project, lustre_name=lustre.name)
-    fabric = fabric_values(profile.gpu, site=profile.site, zone=profile.zone, project=network.project)
     defaults = PoolDefaults(profile.project, profile.zone, profile.reservation, profile.cluster.max_pods_per_node)
     pools = pool_values(profile.gpu, catalog, defaults)
-    job = resolve_job(profile, catalog, lustre, fabric, pools)
+    fabrics = fabrics_of(profile.gpu, pools, site=profile.site, zone=profile.zone, project=network.project)
+    job = resolve_job(profile, catalog, lustre, fabrics, pools)
     own = {"environment": profile.environment, "managed-by": "groundplan", "site": profile.site}
     return Site(
         profile=profile,
@@ -117,7 +133,7 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
             project=profile.project,
             environment=profile.environment,
         ),
-        fabric=fabric,
+        fabrics=fabrics,
         pools=pools,
         secrets=job.site_secrets if job else profile.secrets,
         job=job,

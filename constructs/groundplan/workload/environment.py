@@ -10,15 +10,11 @@ from __future__ import annotations
 
 import re
 
-from groundplan.catalog import Machine, shipped
+from groundplan.catalog import Machine
+from groundplan.gpu.transports import transport_of
 from groundplan.nemo_rl.config import Config
 from groundplan.nemo_rl.releases import Release
 from groundplan.workload.values import JobValues
-
-#: Libraries that the node brings: the gIB plugin, the driver. After the image's own, which must not be shadowed.
-NODE_LIBRARIES = ("/usr/local/gib/lib64", "/usr/local/nvidia/lib64")
-
-TUNER_FOLDER = "/usr/local/gib/configs"
 
 #: A dollar that the kubelet would take for more than itself.
 _DOLLAR = re.compile(r"\$(?=[$(])")
@@ -32,7 +28,7 @@ def environment_of(release: Release, machine: Machine | None, config: Config, mo
     values = {
         # Models, data sets and tokenizers are downloaded once, for all nodes and all later jobs.
         "HF_HOME": f"{mount_path}/huggingface",
-        "LD_LIBRARY_PATH": ":".join((*release.libraries, *NODE_LIBRARIES)),
+        "LD_LIBRARY_PATH": ":".join((*release.libraries, *transport_of(machine).libraries)),
         **release.environment,
         # Ray would kill workers when the node's memory, not the pod's, looks full.
         "RAY_memory_monitor_refresh_ms": "0",
@@ -46,12 +42,10 @@ def environment_of(release: Release, machine: Machine | None, config: Config, mo
 
 
 def network_environment(machine: Machine | None) -> dict[str, str]:
-    """NCCL and Gloo on the machine's networks; the RDMA settings only where there are RDMA NICs."""
+    """NCCL and Gloo on the machine's networks, and what its transport wants."""
     values = {"GLOO_SOCKET_IFNAME": "eth0", "NCCL_SOCKET_IFNAME": "eth0", "TP_SOCKET_IFNAME": "eth0"}
-    gpu = machine.gpu if machine else None
-    if gpu and gpu.rdma_nics:
-        values |= shipped("nemo_rl")["nccl"]
-        values["NCCL_TUNER_CONFIG_PATH"] = f"{TUNER_FOLDER}/{gpu.tuner}"
+    if machine and machine.gpu:
+        values |= transport_of(machine).environment(machine.gpu)
     return values | {"NCCL_DEBUG": "WARN"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from groundplan.gpu.values import HOST_PATHS, gpu_toleration, own_tolerations
+from groundplan.gpu.values import gpu_toleration, own_tolerations
 from groundplan.kernel.gke import ACCELERATOR_LABEL, POOL_LABEL
 from groundplan.kernel.quantities import MIB, parse_bytes
 from groundplan.workload import preflight
@@ -150,7 +150,7 @@ def worker_resources(job: JobValues) -> dict[str, str]:
 def _worker_spec(job: JobValues) -> dict[str, Any]:
     resources = worker_resources(job)
     mounts = [{"name": "shm", "mountPath": "/dev/shm"}, lustre_mount(job)]
-    mounts += [{"name": name, "mountPath": f"/usr/local/{name}"} for name in HOST_PATHS]
+    mounts += job.transport.mounts()
     container: dict[str, Any] = {
         "name": "ray-worker",
         "image": job.image,
@@ -161,7 +161,7 @@ def _worker_spec(job: JobValues) -> dict[str, Any]:
         "volumeMounts": mounts,
     }
     volumes = [_shm(job.spec.worker.shm), lustre_volume(job)]
-    volumes += [{"name": name, "hostPath": {"path": path}} for name, path in HOST_PATHS.items()]
+    volumes += job.transport.volumes()
     spec: dict[str, Any] = {
         **pod_base(job),
         "nodeSelector": _worker_selector(job),

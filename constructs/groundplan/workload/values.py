@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groundplan.gpu.values import Nic, PoolValues
+from groundplan.gpu.fabric_values import Nic
+from groundplan.gpu.transports import Transport, transport_of
+from groundplan.gpu.values import PoolValues
 from groundplan.nemo_rl.config import Config
 from groundplan.nemo_rl.hydra import Override
 from groundplan.nemo_rl.releases import Model, Recipe, Release
@@ -69,6 +71,11 @@ class JobValues:
     head_cpu: int
     head_memory: str
     queue: Queue | None = None
+
+    @property
+    def transport(self) -> Transport:
+        """How NCCL's traffic leaves its GPU nodes."""
+        return transport_of(self.pool.machine if self.pool else None)
 
     def prefetch_mark(self, end: str) -> str:
         """Path of the mark that the prefetch Job leaves for the training: ``done`` or ``failed``."""

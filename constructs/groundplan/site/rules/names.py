@@ -70,16 +70,17 @@ def _network_names(site: Site) -> Iterator[Name]:
 
 
 def _fabric_names(site: Site) -> Iterator[Name]:
-    fabric, project, regional = site.fabric, site.fabric.project, f"{site.fabric.project}/{site.region}"
-    gvnic: ProfilePath = ("gpu", "gvnic", "existing" if fabric.gvnic_exists else "prefix")
-    rdma: ProfilePath = ("gpu", "rdma", "existing" if fabric.rdma_exists else "prefix")
-    yield Name("network", project, fabric.gvnic_vpc, gvnic, created=not fabric.gvnic_exists)
-    yield Name("subnetwork", regional, fabric.gvnic_subnetwork, gvnic, created=not fabric.gvnic_exists)
-    if not fabric.gvnic_exists:
-        yield Name("firewall rule", project, fabric.gvnic_firewall, gvnic)
-    yield Name("network", project, fabric.rdma_vpc, rdma, created=not fabric.rdma_exists)
-    for subnetwork in fabric.rdma_subnetworks:
-        yield Name("subnetwork", regional, subnetwork, rdma, created=not fabric.rdma_exists)
+    for fabric in site.fabrics:
+        project, regional = fabric.project, f"{fabric.project}/{site.region}"
+        for network in fabric.networks:
+            own = network.path[:2] != ("gpu", "zones")
+            key = ("existing" if network.exists else "prefix",) if own else (f"{network.kind}_prefix",)
+            path: ProfilePath = (*network.path, *key)
+            yield Name("network", project, network.name, path, created=not network.exists)
+            for subnetwork in network.subnetworks:
+                yield Name("subnetwork", regional, subnetwork, path, created=not network.exists)
+            if network.firewall and not network.exists:
+                yield Name("firewall rule", project, network.firewall, path)
 
 
 @rule("name-long")

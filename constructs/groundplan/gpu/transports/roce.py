@@ -1,4 +1,4 @@
-"""Facts about the gIB installer: the NCCL network plugin that GPUDirect RDMA over RoCE needs on every GPU node.
+"""GPUDirect RDMA over RoCE NICs (A3 Ultra, A4, A4X): the gIB plugin on every node, its settings in every pod.
 
 Source: GoogleCloudPlatform/container-engine-accelerators, gpudirect-rdma/ at 992db81 (2026-06-11). The host's own NCCL
 is not installed (``--install-nccl`` left the Standard file on 2026-05-06): a foreign libnccl on the library path would
@@ -10,22 +10,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from groundplan.catalog import Machine
-from groundplan.gpu.values import HOST_PATHS
+from groundplan.catalog import Gpu, Machine, shipped
+from groundplan.gpu.transports.base import NVIDIA, Transport
 from groundplan.kernel.gke import ACCELERATOR_LABEL
+from groundplan.kernel.roce import ROCE_MTU
 from groundplan.platform.spec import Gib
+
+#: Volume name -> folder of a GPU node, and where pods have it: the driver's libraries and the gIB plugin.
+HOST_PATHS = {"nvidia": NVIDIA, "gib": ("/home/kubernetes/bin/gib", "/usr/local/gib")}
+
+TUNER_FOLDER = "/usr/local/gib/configs"
 
 NAME = "nccl-rdma-installer"
 NAMESPACE = "kube-system"
 REPOSITORY = "us-docker.pkg.dev/gce-ai-infra/gpudirect-gib/nccl-plugin-gib"
 PAUSE_IMAGE = "gke.gcr.io/pause:3.8"
 
-#: Copy the plugin to the node. Martian logging of the eight RDMA interfaces is turned off first: with it on, the kernel
-#: log floods. The interfaces are the node's, which hostNetwork shows.
+#: Copy the plugin to the node. Martian logging of the RDMA interfaces is turned off first: with it on, the kernel log
+#: floods. The interfaces are the node's, which hostNetwork shows.
 INSTALL = """\
 set -eu
-for n in 0 1 2 3 4 5 6 7; do
-  setting="/proc/sys/net/ipv4/conf/gpu${n}rdma0/log_martians"
+for setting in /proc/sys/net/ipv4/conf/gpu*rdma0/log_martians; do
   if [ -e "$setting" ]; then echo 0 > "$setting"; fi
 done
 /scripts/container_entry.sh install
@@ -40,9 +45,9 @@ def installer_image(spec: Gib) -> str:
     return spec.image or f"{REPOSITORY}:{spec.version}"
 
 
-def rdma_accelerators(machines: Iterable[Machine]) -> list[str]:
-    """The accelerators whose machines have RDMA NICs, sorted."""
-    return sorted({m.gpu.accelerator for m in machines if m.gpu and m.gpu.rdma_nics})
+def rdma_accelerators(machines: Iterable[Machine], arch: str = "amd64") -> list[str]:
+    """The accelerators whose machines have RDMA NICs and this architecture, sorted."""
+    return sorted({m.gpu.accelerator for m in machines if m.gpu and m.gpu.rdma_nics and m.arch == arch})
 
 
 def daemon_set(image: str, accelerators: Sequence[str]) -> dict[str, Any]:
@@ -95,6 +100,26 @@ def _pod(image: str, accelerators: Sequence[str]) -> dict[str, Any]:
             }
         ],
         "volumes": [
-            {"name": name, "hostPath": {"path": path, "type": "DirectoryOrCreate"}} for name, path in HOST_PATHS.items()
+            {"name": name, "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
+            for name, (path, _) in HOST_PATHS.items()
         ],
     }
+
+
+def environment(gpu: Gpu) -> dict[str, str]:
+    """gIB's settings for NCCL, and its tuner file."""
+    values: dict[str, str] = dict(shipped("nemo_rl")["nccl"])
+    if gpu.tuner:
+        values["NCCL_TUNER_CONFIG_PATH"] = f"{TUNER_FOLDER}/{gpu.tuner}"
+    return values
+
+
+ROCE = Transport(
+    name="roce",
+    title="GPUDirect RDMA over RoCE",
+    mtu=ROCE_MTU,
+    plugin_folder="/usr/local/gib",
+    host_paths=HOST_PATHS,
+    libraries=("/usr/local/gib/lib64", "/usr/local/nvidia/lib64"),
+    environment=environment,
+)
