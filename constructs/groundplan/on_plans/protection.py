@@ -80,9 +80,11 @@ def protection_removed(plans: Sequence[Plan]) -> Iterator[Breach]:
     """
     for plan in plans:
         for change in plan.changes:
-            if change.action not in (Action.UPDATE, Action.REPLACE):
-                continue
             for guard in GUARDS:
+                # Terraform's own guard changes nothing that exists: two outputs show it where a plan does not.
+                acts = (Action.UPDATE, Action.REPLACE, *([Action.NONE] if guard.path.startswith("lifecycle.") else []))
+                if change.action not in acts:
+                    continue
                 if guard.types and change.type not in guard.types:
                     continue
                 old, new = values.get(change.before, guard.path), values.get(change.after, guard.path)
