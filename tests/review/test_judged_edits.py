@@ -13,9 +13,10 @@ import pytest
 
 from groundplan.catalog import shipped
 from groundplan.emit.rehearsal import schema_changes
+from groundplan.on_plans.protection import guarded
 from groundplan.on_plans.provider_facts import known
 from plan_review.configurations import compare
-from plan_review.model import Action
+from plan_review.model import Action, Plan
 from review.test_recorded_edits import resources
 from staged_terraform import schemas
 from staged_terraform.facts import expand
@@ -124,3 +125,22 @@ def test_what_is_kept_is_optional_and_computed() -> None:
                 inner = inner.blocks[step].block
             attribute = inner.attributes[last]
             assert (attribute.optional, attribute.computed) == (True, True), f"{name}.{path}"
+
+
+def test_a_guard_that_will_refuse_is_told(tmp_path: Path) -> None:
+    """prevent_destroy holds while its resource is configured; deletion_protection while the state has it."""
+    edit = {"cluster.control_plane.cidr": "172.16.0.0/28", "gpu.pools.0.driver": "LATEST", **OFFICE}
+    before, after = resources([PROD], tmp_path / "old"), resources([PROD, edit], tmp_path / "new")
+    gone = {"gpu.pools.0.name": "other", "prevent_destroy": False}
+    lifted = resources([PROD, gone], tmp_path / "lifted")
+
+    def refusals(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str]]:
+        found = [Plan(kind, tuple(compare(kind, old[kind], new[kind], known))) for kind in ("cluster", "gpu")]
+        return [(each.address, each.message.partition(", and ")[2]) for each in guarded(found)]
+
+    assert refusals(before, after) == [
+        (CLUSTER, "prevent_destroy refuses it"),
+        (CLUSTER, "deletion_protection refuses it"),
+        (POOL, "prevent_destroy refuses it"),
+    ]
+    assert refusals(before, lifted) == []
