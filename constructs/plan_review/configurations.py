@@ -119,14 +119,18 @@ def _change(
     if new is None:
         return Change(stack, address, kind, name, Action.DESTROY, old, {}, refers=refers)
     facts = known(kind)
-    new = _keeping(old, _without_ignored(old, new), facts.kept)
+    new = _without_ignored(old, new)
+    # What the provider makes of it; the change itself shows what is written.
+    planned = _keeping(old, new, facts.kept)
     paths = tuple(
-        path for path in _changed(old, new) if forces(facts, path, new) or _conditional(facts, path, old, new)
+        path
+        for path in _changed(old, planned)
+        if forces(facts, path, planned) or _conditional(facts, path, old, planned)
     )
     if paths:
         action, reason = Action.REPLACE, "replace_because_cannot_update"
     else:
-        action, reason = (Action.UPDATE if _arguments(old) != _arguments(new) else Action.NONE), ""
+        action, reason = (Action.UPDATE if _arguments(old) != _arguments(planned) else Action.NONE), ""
     return Change(stack, address, kind, name, action, old, new, replace_paths=paths, reason=reason, refers=refers)
 
 

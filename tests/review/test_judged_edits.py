@@ -144,3 +144,12 @@ def test_a_guard_that_will_refuse_is_told(tmp_path: Path) -> None:
         (POOL, "prevent_destroy refuses it"),
     ]
     assert refusals(before, lifted) == []
+
+
+def test_what_is_kept_is_not_taken_for_written(tmp_path: Path) -> None:
+    """A pool that gets autoscaling has no node count any more, though the provider keeps the last one."""
+    auto = {"gpu.pools.0.nodes": "REMOVED", "gpu.pools.0.autoscaling": {"min": 0, "max": 2}}
+    before, after = resources([], tmp_path / "old"), resources([auto], tmp_path / "new")
+    (change,) = [each for each in compare("gpu", before["gpu"], after["gpu"], known) if each.action is Action.UPDATE]
+    assert "node_count" in change.before
+    assert "node_count" not in change.after
