@@ -138,6 +138,13 @@ CASES = [
         ("must be a whole number",),
     ),
     Case(
+        "config-choice",
+        over({"data.train.dataset_name": "GSM8K"}),
+        given(overrides={"data.train.dataset_name": "GSM8K"}, release="v0.7.0"),
+        at("data.train.dataset_name"),
+        ("`GSM8K`", "v0.6.0 does not know", "response_datasets/__init__.py"),
+    ),
+    Case(
         "config-sweep",
         over({"grpo.seed": "choice(1,2)"}),
         over({"grpo.seed": 1}),

@@ -53,6 +53,12 @@ class Release:
         """Every leaf of the base config with its default; empty when no keys file is known."""
         return config_keys(self.keys_of or self.version)
 
+    def since(self, version: str) -> bool:
+        """Whether it is `version` or later; one whose name tells no number counts as the release of its keys, or as
+        later."""
+        own = _numbers(self.version) or _numbers(self.keys_of)
+        return not own or own >= _numbers(version)
+
     @property
     def min_driver(self) -> int:
         """Least NVIDIA driver branch of its CUDA (530 for R530)."""
@@ -86,6 +92,12 @@ class Model:
     billions: float | None
     active: float | None
     gated: bool
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """``v0.6.1`` -> (0, 6, 1); empty for another form."""
+    found = re.match(r"v?([0-9]+(?:\.[0-9]+)+)", version)
+    return tuple(int(part) for part in found.group(1).split(".")) if found else ()
 
 
 @functools.cache

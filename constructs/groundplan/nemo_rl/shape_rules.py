@@ -232,31 +232,26 @@ def sequence_batching(training: Training) -> Iterator[Problem]:
 def logprob_micro_batch(training: Training) -> Iterator[Problem]:
     """At TP 4 and more, training and log-probabilities need the same micro batch size.
 
-    With different ones the two disagree, and importance ratios drift from 1. NeMo RL refuses it from v0.6.0 on, unless
-    loss_fn.force_on_policy_ratio is on (one batch a step), or NRL_IGNORE_TP_ACCURACY_CHECK=1 is in the environment;
-    v0.4.0 and v0.5.0 do not look, and groundplan refuses it for them too.
+    With different ones the two disagree, and importance ratios drift from 1. NeMo RL refuses it from v0.6.0 on, once
+    the workers are set up, unless loss_fn.force_on_policy_ratio is on (one batch a step), or
+    NRL_IGNORE_TP_ACCURACY_CHECK is in the environment with any text; v0.4.0 and v0.5.0 do not look.
 
     Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/models/policy/lm_policy.py line 184 (v0.6.0: 166);
     docs/guides/dtensor-tp-accuracy.md.
 
     Mend: make `policy.train_micro_batch_size` and `policy.logprob_batch_size` equal.
     """
-    if unjudged(training):
+    if unjudged(training) or not training.release.since("v0.6.0"):
         return
     config, shape = training.config, shape_of(training.config)
     if shape.tp < 4 or shape.micro_batch == shape.logprob_batch:
         return
-    forced = config.on("loss_fn.force_on_policy_ratio")
-    if (forced and shape.global_batch == shape.samples) or _bypassed(training):
+    if config.on("loss_fn.force_on_policy_ratio") or training.environment.get("NRL_IGNORE_TP_ACCURACY_CHECK"):
         return
     at = place(training, "policy.logprob_batch_size", "policy.train_micro_batch_size")
     message = (
         f"TP {shape.tp}: train_micro_batch_size {shape.micro_batch} is not logprob_batch_size {shape.logprob_batch}"
     )
-    if forced:
-        message += (
-            f", and force_on_policy_ratio needs train_global_batch_size {shape.global_batch} = {shape.samples} samples"
-        )
     yield Problem(at, message, 'make them equal; or accept it with `environment: {NRL_IGNORE_TP_ACCURACY_CHECK: "1"}`')
 
 
@@ -322,7 +317,3 @@ def training_gpus(shape: Shape) -> str:
     if shape.colocated:
         return f"{total} = {shape.training_gpus} training GPUs"
     return f"{total} - {shape.generation_gpus} generating = {shape.training_gpus} training GPUs"
-
-
-def _bypassed(training: Training) -> bool:
-    return training.environment.get("NRL_IGNORE_TP_ACCURACY_CHECK") == "1"
