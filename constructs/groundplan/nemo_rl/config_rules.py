@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from findings import Problem
+from findings import Problem, Severity
 from groundplan.catalog import shipped
 from groundplan.nemo_rl.config import is_open
 from groundplan.nemo_rl.hydra import is_sweep, unwritable_keys
@@ -24,7 +24,8 @@ def config_key(training: Training) -> Iterator[Problem]:
 
     NeMo RL's configuration is a Hydra struct: an unknown key stops the job at its start, after the nodes have come up.
     A key that is new on purpose is written with a plus, ``+policy.generation.some_key``. Groups such as vllm_kwargs
-    take any.
+    take any. For a release whose keys are not confirmed (v0.8.0) it is a warning, and what groundplan sets itself is
+    written ``++``, which sets a key or adds it.
 
     Source: NVIDIA-NeMo/RL, examples/configs/grpo_math_1B.yaml at the release's tag (the keys) and
     nemo_rl/utils/config.py (the overrides, which Hydra applies to a struct); Hydra documentation, "Basic Override
@@ -32,7 +33,7 @@ def config_key(training: Training) -> Iterator[Problem]:
 
     Mend: write the key as the release has it; the finding names the nearest, or where the key has moved to.
     """
-    known = known_keys(training)
+    known, unsure = known_keys(training), training.release.unconfirmed
     for path, (place, prefix, value) in written(training.overrides).items():
         if not _PATH.fullmatch(path) or prefix not in _PREFIXES:
             message = f"override `{prefix}{path}` is no configuration path"
@@ -46,7 +47,14 @@ def config_key(training: Training) -> Iterator[Problem]:
             continue  # a release of the user's own, without a keys file
         leaf, group = path in known, any(k.startswith(path + ".") for k in known)
         version = training.release.version
-        if prefix == "+" and (leaf or group):
+        if unsure and prefix in ("", "+", "~") and (leaf or group) == (prefix == "+"):
+            if prefix == "" and (is_open(path, known) or _under_nothing(path, known)):
+                continue
+            message = f"`{prefix}{path}`: the keys of NeMo RL {version} are not confirmed"
+            has = f"{training.release.keys_of or version} has {'this key' if prefix == '+' else 'no such key'}"
+            hint = f"write `++{path}`, which sets it either way" if prefix != "~" else "leave it out, or set it to null"
+            yield Problem(place, f"{message}, and {has}", hint, Severity.WARNING)
+        elif prefix == "+" and (leaf or group):
             yield Problem(
                 place, f"`+{path}`: NeMo RL {version} has this key already", f"write `{path}`, without the plus"
             )

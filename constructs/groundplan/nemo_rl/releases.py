@@ -42,11 +42,15 @@ class Release:
     python: str = ""
     torch: str = ""
     vllm: str = ""
+    nccl: str = ""
+    """NCCL of the image; empty when it is not known."""
     head_min_cpus: int = 1
     libraries: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     keys_of: str = ""
     """Release whose keys file applies, for a user's own entry that has none. Default: its own."""
+    unconfirmed: str = ""
+    """What is not known for sure, in words. When it says anything, the keys are not known for sure either."""
 
     @property
     def keys(self) -> dict[str, Any]:

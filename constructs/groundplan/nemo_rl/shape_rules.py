@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from findings import Problem, ProfilePath, Severity
+from findings import Problem, ProfilePath
 from groundplan.nemo_rl.bounds_rules import missing, unjudged
 from groundplan.nemo_rl.config import VLLM
 from groundplan.nemo_rl.mends import (
@@ -137,9 +137,11 @@ def _batch_hint(training: Training, shape: Shape) -> str:
     return hint
 
 
-@check("micro-batch", Severity.WARNING)
+@check("micro-batch")
 def micro_batch(training: Training) -> Iterator[Problem]:
     """One copy's part of the batch divides into micro batches, unless sequences are packed or batched dynamically.
+
+    NeMo RL asserts it in the first step, after a whole generation.
 
     Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/distributed/batched_data_dict.py line 831 (v0.6.0: 811, v0.4.0 and v0.5.0:
     807).
