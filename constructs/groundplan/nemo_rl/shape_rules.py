@@ -289,7 +289,7 @@ def generation_split(training: Training) -> Iterator[Problem]:
     if not (isinstance(nodes, int) and 0 < nodes < shape.nodes):
         at = place(training, f"{where}.num_nodes", f"{_COLOCATED}.enabled", "cluster.num_nodes")
         message = f"{where}.num_nodes is {nodes}; it must be 1 to {shape.nodes - 1} of {shape.nodes} nodes"
-        yield Problem(at, message, "leave at least one node for training, or set `colocated.enabled: true`")
+        yield Problem(at, message, f"leave at least one node for training, or set `{_COLOCATED}.enabled: true`")
     if gpus != shape.gpus_per_node:
         at = place(training, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled")
         message = (

@@ -32,6 +32,8 @@ _DECLARED = {"int": WHOLE, "float": NUMBER, "str": TEXT, "list": LIST}
 _COUNTED = re.compile(
     r"(num_|size|period|steps|length|batch_size|nodes|gpus|tokens|epochs|seed|workers|turns|iters|dim)"
 )
+#: Takes a list of schedulers or a mapping of milestones.
+_EITHER = "policy.scheduler"
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 #: Words that pydantic takes for true or false.
 _TRUTHS = ("0", "1", "f", "false", "n", "no", "off", "on", "t", "true", "y", "yes")
@@ -63,6 +65,8 @@ class Types:
         """What a value of the key must be, in words; empty when anything goes."""
         if self.enforced and path in self.unchecked:
             return ""
+        if path == _EITHER:
+            return ""
         if path in self.declared:
             return _DECLARED[self.declared[path]]
         return _of_default(path, default)
@@ -93,7 +97,7 @@ def _of_default(path: str, default: Any) -> str:
     if isinstance(default, bool):
         return TRUTH
     if isinstance(default, int):
-        return WHOLE if _COUNTED.search(path) else NUMBER
+        return WHOLE if _COUNTED.search(path) and not path.endswith("_gb") else NUMBER
     if isinstance(default, float) or (isinstance(default, str) and _NUMBER.fullmatch(default)):
         return NUMBER
     if isinstance(default, list):
