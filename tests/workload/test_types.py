@@ -132,3 +132,19 @@ def test_a_release_counts_by_its_number() -> None:
     assert release("v0.6.1").since("v0.6.0")
     assert not release("nightly", keys_of="v0.5.0").since("v0.6.0")
     assert release("nightly").since("v0.6.0")
+
+
+@pytest.mark.parametrize("recipe", ["grpo-llama3.1-8b-megatron", "grpo-qwen3-32b-megatron"])
+def test_a_recipe_is_what_the_file_of_its_release_says(recipe: str) -> None:
+    for version, batch in (("v0.6.0", 512), ("v0.7.0", 2048), ("v0.8.0", 2048)):
+        job = site(workload={"recipe": recipe, "release": version}).job
+        assert job is not None
+        assert job.config.get("policy.train_global_batch_size") == batch
+        assert job.config.on("loss_fn.force_on_policy_ratio") is (batch == 2048)
+        assert not [f for f in findings(site(workload={"recipe": recipe, "release": version})) if f.severity == "error"]
+
+
+def test_what_is_set_at_a_release_without_sure_keys_is_set_or_added() -> None:
+    job = site(workload={"release": "v0.8.0"}).job
+    assert job is not None
+    assert {override.prefix for override in job.overrides} <= {"++", "~"}

@@ -80,9 +80,19 @@ class Recipe:
     nodes: int
     overrides: dict[str, Any]
     sets: dict[str, Any] = field(default_factory=dict)
+    by_release: dict[str, Any] = field(default_factory=dict)
+    """Release -> what is set from it on, over `overrides`."""
     dataset: str = ""
     head_cpu: int = 12
     head_memory: str = "96Gi"
+
+    def overrides_at(self, release: Release) -> dict[str, Any]:
+        """What it sets at that release."""
+        values = dict(self.overrides)
+        for version, more in self.by_release.items():
+            if release.since(version):
+                values |= more
+        return values
 
 
 @dataclass(frozen=True)
@@ -141,6 +151,7 @@ def recipe_of(catalog: Catalog, name: str) -> Recipe | None:
     if given is None:
         return None
     flat = {"overrides": flatten(given["overrides"]), "sets": flatten(given.get("sets", {}))}
+    flat["by_release"] = {str(at): flatten(more or {}) for at, more in given.get("by_release", {}).items()}
     return Recipe(**given | {"name": name} | flat)
 
 
