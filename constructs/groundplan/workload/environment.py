@@ -50,7 +50,7 @@ def network_environment(machine: Machine | None) -> dict[str, str]:
     values = {"GLOO_SOCKET_IFNAME": "eth0", "NCCL_SOCKET_IFNAME": "eth0", "TP_SOCKET_IFNAME": "eth0"}
     gpu = machine.gpu if machine else None
     if gpu and gpu.rdma_nics:
-        values |= shipped("nemo_rl")["nccl"]
+        values |= shipped("gib")["nccl"]
         values["NCCL_TUNER_CONFIG_PATH"] = f"{TUNER_FOLDER}/{gpu.tuner}"
     return values | {"NCCL_DEBUG": "WARN"}
 
