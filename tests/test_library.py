@@ -188,6 +188,7 @@ def test_a_job_in_a_cluster_that_is_there_already(tmp_path: Path) -> None:
     }
     assert list(written["variable"]) == ["hub_token"]
     assert written["data"]["kubernetes_namespace_v1"]["api"]["metadata"] == {"name": "kube-system"}
+    assert list(written["data"]["kubernetes_secret_v1"]) == ["api-training"]
     assert "data.kubernetes_namespace_v1.api" in written["resource"]["helm_release"]["job"]["depends_on"]
     assert (tmp_path / "stacks/job/chart/Chart.yaml").is_file()
 

@@ -117,8 +117,18 @@ def test_schemas_of_what_is_emitted_are_the_real_ones() -> None:
             amended(block, changes.resources.get(name, {})), provider["resource_schemas"][name]["block"]
         )
     assert {name: each for name, each in found.items() if each} == {}
+    names = shipped("provider_data")["read"]
+    for (_, name), block in schemas.load([("data", name) for name in names]).items():
+        provider = real[f"registry.terraform.io/hashicorp/{schemas.provider_of(name)}"]["data_source_schemas"]
+        assert changes_between(amended(block, changes.of("data", name)), provider[name]["block"]) == {}, name
     google = real["registry.terraform.io/hashicorp/google"]["ephemeral_resource_schemas"]["google_client_config"]
     assert changes_between(amended(Block(), changes.ephemeral["google_client_config"]), google["block"]) == {}
+
+
+def test_every_data_source_that_is_emitted_is_compared() -> None:
+    outputs = (ROOT / "tests" / "golden").glob("*/stacks/*/cdk.tf.json")
+    emitted = {kind for file in outputs for kind in json.loads(file.read_text("utf-8")).get("data", {})}
+    assert emitted == set(shipped("provider_data")["read"])
 
 
 def test_changes_are_laid_over_a_copy() -> None:

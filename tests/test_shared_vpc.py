@@ -170,7 +170,7 @@ def test_the_host_stack_has_all_that_the_host_project_gives() -> None:
 
 def test_the_other_stacks_make_nothing_in_the_host_project() -> None:
     stacks = synthesized(WITH_HOST).stacks
-    assert set(stacks["network"]["resource"]) == {"google_project_service"}
+    assert set(stacks["network"]["resource"]) == {"google_project_service", "terraform_data"}
     assert set(stacks["gpu"]["resource"]) == {"google_container_node_pool", "terraform_data"}
     for name in ("network", "storage", "cluster", "gpu"):
         assert all(found <= {"my-project"} for found in projects(stacks[name]).values())

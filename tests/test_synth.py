@@ -132,6 +132,17 @@ def test_pools_are_rebuilt_with_their_networks_and_shape() -> None:
     assert gpu["terraform_data"]["shape-a4-highgpu-8g"]["triggers_replace"]["machine_type"] == "a4-highgpu-8g"
 
 
+def test_what_needs_the_services_waits_until_they_answer() -> None:
+    network = synthesized(SMALL).stacks["network"]["resource"]
+    settled = network["terraform_data"]["services-settled"]
+    assert settled["depends_on"] == sorted(
+        f"google_project_service.{name}" for name in network["google_project_service"]
+    )
+    for kind in ("google_compute_network", "google_compute_global_address"):
+        for each in network[kind].values():
+            assert each["depends_on"] == ["terraform_data.services-settled"]
+
+
 def test_the_claim_goes_with_its_volume() -> None:
     """A volume that is replaced alone waits for ever for its claim's finalizer."""
     claim = synthesized(SMALL).only("kubernetes_persistent_volume_claim_v1")

@@ -198,7 +198,7 @@ def test_gib_installer(tutorial: Synthesized) -> None:
     assert (pod["hostNetwork"], pod["hostPID"]) == (True, True)
     assert pod["priorityClassName"] == "system-node-critical"
     image = pod["initContainers"][0]["image"]
-    assert image == "us-docker.pkg.dev/gce-ai-infra/gpudirect-gib/nccl-plugin-gib:v1.1.1"
+    assert image == "us-docker.pkg.dev/gce-ai-infra/gpudirect-gib/nccl-plugin-gib:v1.1.2"
     required = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     assert required["nodeSelectorTerms"][0]["matchExpressions"] == [
         {

@@ -35,12 +35,14 @@ _WHOLE = re.compile(r"\$\{([a-z][a-z0-9]*_[a-z0-9_]+)\.([\w-]+)\.(\w+)\}")
 class Known:
     """What is known of a type: paths that force replacement, and what an argument is when it is not set.
 
-    `conditions` are paths whose change replaces only from some old value to some new one.
+    `conditions` are paths whose change replaces only from some old value to some new one; `kept` those that stay as
+    they are when they are no longer set (optional and computed).
     """
 
     force_new: frozenset[str]
     defaults: dict[str, Any]
     conditions: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
 
 
 #: Type -> what is known of it.
@@ -116,18 +118,19 @@ def _change(
         return Change(stack, address, kind, name, Action.CREATE, {}, new or {}, refers=refers)
     if new is None:
         return Change(stack, address, kind, name, Action.DESTROY, old, {}, refers=refers)
-    new = _without_ignored(old, new)
     facts = known(kind)
+    new = _without_ignored(old, new)
+    # What the provider makes of it; the change itself shows what is written.
+    planned = _keeping(old, new, facts.kept)
     paths = tuple(
-        path for path in _changed(old, new) if forces(facts, path, new) or _conditional(facts, path, old, new)
+        path
+        for path in _changed(old, planned)
+        if forces(facts, path, planned) or _conditional(facts, path, old, planned)
     )
     if paths:
         action, reason = Action.REPLACE, "replace_because_cannot_update"
     else:
-        action, reason = (Action.UPDATE if _arguments(old) != _arguments(new) else Action.NONE), ""
-    lifted = values.flag(old, "lifecycle.prevent_destroy") and not values.flag(new, "lifecycle.prevent_destroy")
-    if action is Action.NONE and lifted:
-        action = Action.UPDATE
+        action, reason = (Action.UPDATE if _arguments(old) != _arguments(planned) else Action.NONE), ""
     return Change(stack, address, kind, name, action, old, new, replace_paths=paths, reason=reason, refers=refers)
 
 
@@ -145,6 +148,19 @@ def _without_ignored(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]
     names = {str(each).partition(".")[0].partition("[")[0] for each in ignored}
     kept = {key: value for key, value in new.items() if key not in names}
     return {**kept, **{key: value for key, value in old.items() if key in names}}
+
+
+def _keeping(old: dict[str, Any], new: dict[str, Any], kept: frozenset[str], front: str = "") -> dict[str, Any]:
+    """`new` with what is no longer set in it, and which the provider therefore leaves as it was."""
+    found = {**new, **{name: old[name] for name in old if front + name in kept and name not in new}}
+    for name in new:
+        was, becomes = _single(old.get(name), new[name])
+        pair = [each[0] if isinstance(each, list) and len(each) == 1 else each for each in (was, becomes)]
+        if all(isinstance(each, dict) for each in pair):
+            inner = _keeping(pair[0], pair[1], kept, f"{front}{name}.")
+            if inner != pair[1]:
+                found[name] = [inner] if isinstance(new[name], list) else inner
+    return found
 
 
 def _changed(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Path]:

@@ -136,7 +136,9 @@ def shortened(difference: Difference) -> str:
 
 
 #: Filled in by the provider at every apply; their being unknown says nothing.
-_COMPUTED = frozenset({"manifest", "metadata", "status", "resources", "label_fingerprint", "etag", "update_time"})
+_COMPUTED = frozenset(
+    {"description", "etag", "id", "label_fingerprint", "manifest", "metadata", "resources", "status", "update_time"}
+)
 
 
 def _present(change: Change, path: Path, old: Any, new: Any, hidden: bool) -> Iterator[Difference]:

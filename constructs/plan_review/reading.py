@@ -12,6 +12,7 @@ from typing import Any
 
 from findings import UserError
 from plan_review import sensitivity, values
+from plan_review.drift import changed_outside
 from plan_review.model import Action, Change, Plan
 
 _MAKE = "make one with `terraform show -json PLANFILE > plan.json`"
@@ -144,7 +145,7 @@ def plan_of(document: dict[str, Any], stack: str, file: str = "", digest: str = 
         charts=versioned_charts(changes),
         variables=_variables(document),
         outputs=_outputs(document.get("output_changes")),
-        drift=_drift(document.get("resource_drift")),
+        drift=changed_outside(document.get("resource_drift"), configuration),
         hidden=hidden,
         simulated=document.get("simulated") is True,
         errored=document.get("errored") is True,
@@ -283,9 +284,3 @@ def _outputs(entries: Any) -> tuple[tuple[str, Any, Any], ...]:
             hidden = each.get("before_sensitive") or each.get("after_sensitive")
             found.append((str(name), None, None) if hidden else (str(name), each.get("before"), each.get("after")))
     return tuple(found)
-
-
-def _drift(entries: Any) -> tuple[str, ...]:
-    if not isinstance(entries, list):
-        return ()
-    return tuple(sorted(str(each.get("address")) for each in entries if isinstance(each, dict)))

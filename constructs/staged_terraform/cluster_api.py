@@ -137,6 +137,18 @@ def _check_parameters(cloud: SimulatedCloud, manifest: Object) -> None:
             )
 
 
+def chart_version(cloud: SimulatedCloud, release: Object) -> str | None:
+    """The version of a release's chart, as its own Chart.yaml has it; None when it is not a local folder."""
+    chart = release.get("chart")
+    if release.get("repository") or not isinstance(chart, str) or cloud.folder is None:
+        return None
+    file = cloud.folder / chart / "Chart.yaml"
+    if not file.is_file():
+        return None
+    found = yaml.load(file.read_text("utf-8"), Loader=_LOADER)
+    return str(found["version"]) if isinstance(found, dict) and found.get("version") else None
+
+
 def _check_chart(cloud: SimulatedCloud, remote: RemoteObject) -> None:
     chart = str(remote.state.get("chart") or "")
     if remote.state.get("repository") or "://" in chart or cloud.folder is None:

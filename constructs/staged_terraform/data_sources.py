@@ -12,6 +12,9 @@ from staged_terraform.simulated_cloud import Refused, SimulatedCloud, lookup
 
 Object = dict[str, Any]
 
+#: Data sources that take what is not there for no error (kubernetes 2.38.0), and what they then leave unset.
+_EMPTY_WHEN_ABSENT = {"kubernetes_secret_v1": ("data", "binary_data", "type", "immutable")}
+
 
 def read_data_source(
     cloud: SimulatedCloud, name: str, block: Block, config: Object, surroundings: Object, cluster: str
@@ -40,6 +43,8 @@ def read_data_source(
         meta = first(config, "metadata.name")
         match = cloud.find(name, str(meta), cluster) if meta else None
         found = match.state if match else None
+    if found is None and name in _EMPTY_WHEN_ABSENT and not cloud.lenient:
+        return {**_answered(block, config, {}, facts), **dict.fromkeys(_EMPTY_WHEN_ABSENT[name])}
     if found is None:
         _require_outside(cloud, name, config, surroundings)
         found = {}

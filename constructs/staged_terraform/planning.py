@@ -47,7 +47,7 @@ def plan(
     if normal(whole, planned) == normal(whole, prior):
         return Plan(prior)
     for name in facts.recomputed:
-        if name in block.attributes:
+        if name in block.attributes and config.get(name) is None:
             planned[name] = UNKNOWN
     conditional = [(name,) for name, when in facts.replaced_if.items() if condition(when)(prior[name], planned[name])]
     return Plan(planned, [*replacements(block, facts.force_new, prior, planned), *conditional])
@@ -108,6 +108,8 @@ class _Planner:
             if attribute.nesting and given is not UNKNOWN:
                 return self.nested(attribute, given, before, path)
             return given
+        if path in self.facts.stays_null and not self.legacy:
+            return None
         default = self.facts.defaults.get(path)
         if not attribute.computed:
             if not self.legacy:

@@ -252,6 +252,8 @@ class SimulatedProvider:
                 return self.labels(config.get("labels", config.get("resource_labels")))
             if path in facts.unknown:
                 return UNKNOWN
+            if (name, path) == ("helm_release", "version"):
+                return cluster_api.chart_version(self.cloud, config) or UNKNOWN
             if path in facts.predicted:
                 text = render(facts.predicted[path], (name,), {**self.surroundings(), **known(_set(config))})
                 return UNKNOWN if text is None else text

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from findings import RULES, Severity, Subject, UserError
 from staged_terraform import fault_recovery
+from staged_terraform.connections import remove_by_hand
 from staged_terraform.knowledge import NOTHING_KNOWN, Knowledge
 from staged_terraform.report import Report, StackReport, changes
 from staged_terraform.rules import rule_of
@@ -228,7 +229,7 @@ class Rehearsal:
             if not self._check(stack, "lift protection", terraform.apply(), warnings=False):
                 return False
         result = terraform.destroy()
-        while steps := [step for each in result.errors for step in self.server.cloud.remove_by_hand(each.summary)]:
+        while steps := [step for each in result.errors for step in remove_by_hand(self.server.cloud, each.summary)]:
             entry.by_hand += steps
             before, result = result, terraform.destroy()
             result = replace(result, changes={**before.changes, **result.changes})

@@ -28,11 +28,19 @@ Changes = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class SchemaChanges:
-    """By provider: the release that is meant; by type: its changes since the bindings' release; ephemeral types."""
+    """By provider: the release that is meant; by type: its changes since the bindings' release; ephemeral types.
+
+    `data` are the changes of data sources.
+    """
 
     versions: Mapping[str, str] = field(default_factory=dict)
     resources: Mapping[str, Changes] = field(default_factory=dict)
     ephemeral: Mapping[str, Changes] = field(default_factory=dict)
+    data: Mapping[str, Changes] = field(default_factory=dict)
+
+    def of(self, kind: str, name: str) -> Changes:
+        """The changes of a resource or a data source; none of what is neither."""
+        return {"resource": self.resources, "data": self.data}.get(kind, {}).get(name, {})
 
 
 #: The schemas are those of the bindings.

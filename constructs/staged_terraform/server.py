@@ -46,7 +46,7 @@ class Server:
     ) -> None:
         wanted = {*keys, *(("provider", name) for name in schemas.PROVIDERS)}
         loaded = {
-            (kind, name): amended(block, changes.resources.get(name, {}) if kind == "resource" else {})
+            (kind, name): amended(block, changes.of(kind, name))
             for (kind, name), block in schemas.load((key for key in wanted if key[0] != "ephemeral"), cache).items()
         }
         loaded |= {("ephemeral", name): amended(Block(), each) for name, each in changes.ephemeral.items()}

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from staged_terraform import connections
 from staged_terraform.computed_values import first, plain, values_at
 from staged_terraform.cty_values import Value
 from staged_terraform.facts import Facts, TypeFacts
@@ -56,7 +57,7 @@ class SimulatedCloud:
     `projects` are those that the stacks' providers are for; of another one, such as the host project of a Shared VPC,
     a service that no stack enables is taken to be enabled, and noted. Empty: of no project.
     `folder` is where Terraform runs, for paths of local Helm charts. `cluster_says` is what the Kubernetes API answers
-    to everything; it works when empty.
+    to everything; it works when empty. `held_by_producers` are networks whose connection Google keeps a while.
     """
 
     facts: Facts = field(default_factory=Facts)
@@ -72,6 +73,7 @@ class SimulatedCloud:
     cluster_says: str = ""
     check_api: bool = True
     lenient: bool = False
+    held_by_producers: set[str] = field(default_factory=set)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def create(self, remote: RemoteObject, check: Callable[[RemoteObject], None]) -> Object:
@@ -108,7 +110,7 @@ class SimulatedCloud:
                 self._require_unprotected(remote)
                 self._require_api(remote)
                 self._require_unused(found)
-                self._require_unpeered(found)
+                connections.require_unused(self, found)
             if abandons(remote):
                 del self.objects[self.key(remote)]
                 left = left_of(remote)
@@ -119,6 +121,7 @@ class SimulatedCloud:
                 self.events.append(Event("delete", remote.type, remote.id, 0))
                 return  # the service stays enabled
             del self.objects[self.key(remote)]
+            self.held_by_producers |= connections.networks_behind(found)
             if remote.type == "google_container_cluster":
                 for key in [k for k, each in self.objects.items() if each.cluster == remote.id]:
                     del self.objects[key]
@@ -159,8 +162,7 @@ class SimulatedCloud:
                         f"{remote.type}: {path} names a {type_name} that is not there (yet). Does it come later, "
                         "or is the reference a literal that gives Terraform no order?",
                     )
-        if remote.facts.peered:
-            self._require_peering(remote)
+        connections.require_connection(self, remote)
 
     def exists(self, type_name: str, reference: str, cluster: str = "") -> bool:
         """In the cloud, declared as outside, or of a type that stacks use without making it (then noted)."""
@@ -204,18 +206,6 @@ class SimulatedCloud:
             raise Refused(f"Error 400: Service account {email} does not exist., badRequest")
         if email.endswith(_AGENTS) and not self.of_type("google_container_cluster"):
             self.assumptions.add(f"{email} exists: its project's APIs were enabled before")
-
-    def _require_peering(self, remote: RemoteObject) -> None:
-        for network in values_at(remote.state, remote.facts.peered):
-            if ("google_compute_network", plain(network).rpartition("/")[2]) in self.outside:
-                continue
-            peered = (first(each.state, "network") for each in self.of_type("google_service_networking_connection"))
-            base = plain(str(network)).rpartition("/")[2]
-            if base not in {plain(str(each)).rpartition("/")[2] for each in peered}:
-                raise Refused(
-                    f"Error 400: network {base} has no private service access connection, failedPrecondition",
-                    f"{remote.type} lives behind google_service_networking_connection, which must be made first.",
-                )
 
     def _require_api(self, remote: RemoteObject) -> None:
         service, project = remote.facts.api, remote.project
@@ -271,27 +261,6 @@ class SimulatedCloud:
                     f"Error 400: The {remote.type.removeprefix('google_compute_')} resource '{remote.id}' is already "
                     f"being used by '{other.id}', resourceInUseByAnotherResource"
                 )
-
-    def _require_unpeered(self, connection: RemoteObject) -> None:
-        """A connection that something lives behind is not given back."""
-        network = plain(str(connection.state.get("network"))).rpartition("/")[2]
-        if connection.type != "google_service_networking_connection" or abandons(connection):
-            return
-        for other in self.objects.values():
-            used = values_at(other.state, other.facts.peered) if other.facts.peered else []
-            if network in {plain(str(each)).rpartition("/")[2] for each in used}:
-                raise Refused(
-                    "Error 400: Failed to delete connection; Producer services are still using this connection.",
-                    f"{other.type} {other.id} must be deleted first.",
-                )
-
-    def remove_by_hand(self, summary: str) -> list[str]:
-        """Do by hand what a refusal of this text calls for; the commands, empty when there is none."""
-        with self.lock:
-            found = [each for each in self.objects.values() if each.type == LEFT and each.id in summary]
-            for each in found:
-                del self.objects[self.key(each)]
-            return [str(each.state["by_hand"]) for each in found]
 
     def uninstall(self, name: str, namespace: str) -> None:
         """``helm uninstall``, by hand."""

@@ -28,7 +28,7 @@ stack = TerraformStack(app, "job")
 KubernetesProvider(stack, "kubernetes", config_path="~/.kube/config")
 HelmProvider(stack, "helm", kubernetes={"config_path": "~/.kube/config"})
 
-api = ApiCheck(stack, "api")
+api = ApiCheck(stack, "api", namespaces=["training"])
 google = WorkloadAccount.existing(email="trainer@our-project.iam.gserviceaccount.com")
 namespace = Namespace(stack, "namespace", NamespaceProps(name="training"))
 account = PodAccount(

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from findings import Finding, Severity
+from staged_terraform.data_sources import read_data_source
 from staged_terraform.facts import TypeFacts
 from staged_terraform.faults import Fault, drift, held_lock, orphan
 from staged_terraform.report import FaultReport, Report, StackReport, changes
+from staged_terraform.schemas import load
 from staged_terraform.simulated_cloud import Refused, RemoteObject, SimulatedCloud
 from staged_terraform.stacks import Stack, names_made, other_versions, protected
 from staged_terraform.timeline import Step, critical_path
@@ -256,3 +258,17 @@ def test_providers_that_are_pinned_otherwise() -> None:
     assert other_versions(pinned("aws", "0.0.1"), {}) == []
     assert pinned("aws", "1.0.0").unknown_providers == ["hashicorp/aws"]
     assert pinned("helm", "1.0.0").unknown_providers == []
+
+
+def test_a_secret_that_is_not_there_is_an_empty_answer() -> None:
+    """As the kubernetes provider reads it: nothing made up, and nothing assumed to exist."""
+    cloud = world()
+    (block,) = load([("data", "kubernetes_secret_v1")]).values()
+    config = {"metadata": [{"name": "no-secret", "namespace": "n"}]}
+    found = read_data_source(cloud, "kubernetes_secret_v1", block, config, {}, "cluster")
+    assert {name: found[name] for name in ("data", "type", "immutable")} == {
+        "data": None,
+        "type": None,
+        "immutable": None,
+    }
+    assert cloud.assumptions == set()

@@ -28,7 +28,12 @@ def test_six_stacks_to_an_empty_plan_and_a_clean_destroy(terraform: None, tmp_pa
         "network", "storage", "cluster", "gpu", "platform", "workload",
     ]  # fmt: skip
     assert all(stack.empty_replan for stack in report.stacks)
-    assert all(sorted(stack.created) == stack.destroyed for stack in report.stacks)
+    # Google keeps the connection after the last instance: it goes by hand, and Terraform finds it gone.
+    kept = {stack.kind: sorted({*stack.created} - {*stack.destroyed}) for stack in report.stacks}
+    assert {kind: each for kind, each in kept.items() if each} == {
+        "network": ["google_service_networking_connection.services"]
+    }
+    assert [len(stack.by_hand) for stack in report.stacks] == [1, 0, 0, 0, 0, 0]
     assert all(each.startswith("google_project_service") for each in report.remaining)
     assert report.guessed == []
     assert snapshot(folder) == before

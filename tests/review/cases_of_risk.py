@@ -165,6 +165,18 @@ RISK: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
         [update("google_storage_bucket.b", BUCKET, {**BUCKET, "versioning": [{"enabled": False}]})],
         [update("google_storage_bucket.b", {**BUCKET, "versioning": [{"enabled": False}]}, BUCKET)],
     ),
+    "guarded": (
+        "error",
+        [replaced("google_container_cluster.c", CLUSTER, {**CLUSTER, "name": "d"}, replace_paths=[["name"]])],
+        [
+            replaced(
+                "google_container_cluster.c",
+                {**CLUSTER, "deletion_protection": False},
+                {**CLUSTER, "name": "d"},
+                replace_paths=[["name"]],
+            )
+        ],
+    ),
     "deletion-unprotected": (
         "warning",
         [

@@ -166,7 +166,7 @@ def test_two_revisions_of_a_profile(tmp_path: Path) -> None:
 def test_the_same_twice_is_safe_and_says_nothing_changes(outputs: dict[str, Path]) -> None:
     result = CliRunner().invoke(diff, [str(outputs["base"]), str(outputs["base"])])
     assert result.stdout.splitlines()[:2] == [
-        "SAFE: 48 unchanged in 6 stacks (two outputs compared, without state)",
+        "SAFE: 49 unchanged in 6 stacks (two outputs compared, without state)",
         "Nothing changes.",
     ]
 

@@ -9,6 +9,7 @@ from rules.support import Case
 SMOKE = "grpo-qwen2.5-1.5b-gsm8k-smoke"
 LLAMA = "grpo-llama3.1-8b-gsm8k"
 TOKEN = {"secrets.hugging_face": {"variable": True}}
+TORCH_SAVE = {"checkpointing.model_save_format": "torch_save"}
 TP_FOUR = {"policy.dtensor_cfg.tensor_parallel_size": 4}
 NO_TOKEN = {"secrets.hugging_face": None}
 VLLM = "policy.generation.vllm_cfg"
@@ -68,9 +69,16 @@ CASES = [
     Case(
         "export-backend",
         given(export={"enabled": True}, overrides={"checkpointing.enabled": False}),
-        given(export={"enabled": True}, overrides={"checkpointing.enabled": True}),
+        given(export={"enabled": True}, overrides=TORCH_SAVE),
         at("checkpointing.enabled"),
         ("needs checkpointing.enabled true",),
+    ),
+    Case(
+        "export-backend",
+        given(export={"enabled": True}, overrides={"checkpointing.model_save_format": "safetensors"}),
+        given(export={"enabled": True}, overrides=TORCH_SAVE),
+        at("checkpointing.model_save_format"),
+        ("sharded safetensors", "torch_save"),
     ),
     Case(
         "cluster-mode",
@@ -122,6 +130,30 @@ CASES = [
     Case(
         "unknown-recipe", given("grpo-llama3.1-8b-gsm8"), given(LLAMA), "workload.recipe", (f"did you mean `{LLAMA}`",)
     ),
+    Case(
+        "release-unconfirmed",
+        given(release="v0.8.0"),
+        given(release="v0.7.0"),
+        "workload.release",
+        ("configuration keys",),
+        "warning",
+    ),
+    Case(
+        "config-key",
+        given(release="v0.8.0", overrides={"grpo.val_start_at": 5}),
+        given(release="v0.8.0", overrides={"++grpo.val_start_at": 5}),
+        at("grpo.val_start_at"),
+        ("not confirmed", "v0.7.0 has no such key", "`++grpo.val_start_at`"),
+        "warning",
+    ),
+    Case(
+        "gib-nccl",
+        {**given(release="v0.6.0"), "platform.gib.version": "v1.1.1"},
+        {**given(release="v0.7.0"), "platform.gib.version": "v1.1.1"},
+        "platform.gib.version",
+        ("NCCL 2.27.5", "`platform.gib.version: v1.1.2`"),
+        "warning",
+    ),
     Case("unknown-release", given(release="v0.6.1"), given(release="v0.6.0"), "workload.release", ("v0.6.0",)),
     Case(
         "config-key",
@@ -136,6 +168,13 @@ CASES = [
         over({"grpo.max_num_steps": 5}),
         at("grpo.max_num_steps"),
         ("must be a whole number",),
+    ),
+    Case(
+        "config-choice",
+        over({"data.train.dataset_name": "GSM8K"}),
+        given(overrides={"data.train.dataset_name": "GSM8K"}, release="v0.7.0"),
+        at("data.train.dataset_name"),
+        ("`GSM8K`", "v0.6.0 does not know", "response_datasets/__init__.py"),
     ),
     Case(
         "config-sweep",
@@ -185,7 +224,6 @@ CASES = [
         over({**UNPACKED, "policy.train_global_batch_size": 16, "policy.train_micro_batch_size": 2}),
         at("policy.train_micro_batch_size"),
         ("16 / data parallel 8 = 2",),
-        "warning",
     ),
     Case(
         "generation-parallel",

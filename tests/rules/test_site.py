@@ -188,7 +188,7 @@ CASES = [
         {"platform.gib.version": "v1.9.9"},
         {"platform.gib": {"version": "v1.9.9", "image": "mirror.example.com/gib:v1.9.9"}},
         "platform.gib.version",
-        ("v1.0.6, v1.1.0, v1.1.1", "use v1.1.1"),
+        ("v1.0.6, v1.1.0, v1.1.1, v1.1.2, v1.1.3", "use v1.1.3"),
         "warning",
     ),
     Case(

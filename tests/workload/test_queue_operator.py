@@ -42,3 +42,7 @@ def test_no_release_is_planned_or_destroyed_while_the_api_refuses() -> None:
         assert set(releases) == names
         for release in releases.values():
             assert "data.kubernetes_namespace_v1.api" in release["depends_on"]
+            # Helm keeps its releases in Secrets of their namespace: a caller who may not read them must be refused too.
+            assert f"data.kubernetes_secret_v1.api-{release['namespace']}" in release["depends_on"]
+        for name, each in document["data"]["kubernetes_secret_v1"].items():
+            assert each["metadata"] == {"name": "groundplan-no-secret", "namespace": name.removeprefix("api-")}

@@ -109,7 +109,7 @@ def test_good_keys(overrides: dict[str, Any]) -> None:
         ("checkpointing.enabled", 1, "must be true or false"),
         ("policy.model_name", 5, "must be text"),
         ("policy.optimizer.kwargs.lr", "small", "must be a number"),
-        ("policy.megatron_cfg.optimizer.adam_eps", "tiny", "must be a number"),
+        ("policy.optimizer.kwargs.eps", "tiny", "must be a number"),
         ("policy.optimizer.kwargs.betas", 0.9, "must be a list"),
         ("policy.optimizer", "adam", "must be a group"),
         ("policy.generation.vllm_cfg", 4, "must be a group"),

@@ -46,6 +46,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
         "config_map_v1",
         "daemon_set_v1",
         "data_kubernetes_namespace_v1",
+        "data_kubernetes_secret_v1",
         "job_v1",
         "namespace_v1",
         "persistent_volume_claim_v1",

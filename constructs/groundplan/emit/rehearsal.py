@@ -21,9 +21,9 @@ def provider_facts() -> Facts:
 
 @functools.cache
 def schema_changes() -> SchemaChanges:
-    """The providers that the output pins (``catalog/provider_changes.yaml``), read once."""
+    """The providers that the output pins (``catalog/provider_changes.yaml`` and ``provider_data.yaml``), read once."""
     data = shipped("provider_changes")
-    return SchemaChanges(data["versions"], data["resources"], data["ephemeral"])
+    return SchemaChanges(data["versions"], data["resources"], data["ephemeral"], shipped("provider_data")["data"])
 
 
 def knowledge() -> Knowledge:

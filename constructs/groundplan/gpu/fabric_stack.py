@@ -102,10 +102,8 @@ def networks_of(site: Site, pool: PoolValues, attached: dict[str, AttachedNetwor
 def _existing(site: Site, fabric: FabricValues, network: NicNetwork) -> AttachedNetworks:
     """By full names where the networks are another project's."""
     shared = site.network.is_shared
-    in_project, in_region = (
-        f"projects/{fabric.project}/global/networks/",
-        f"projects/{fabric.project}/regions/{site.region}/subnetworks/",
-    )
+    in_project = f"projects/{fabric.project}/global/networks/"
+    in_region = f"projects/{fabric.project}/regions/{site.region}/subnetworks/"
     subnetworks = [in_region * shared + name for name in network.subnetworks]
     name = in_project * shared + network.name
     if network.kind == "gvnic":

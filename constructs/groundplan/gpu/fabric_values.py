@@ -122,7 +122,7 @@ class FabricValues:
 def fabrics_of(
     spec: GpuSpec, pools: Sequence[PoolValues], *, site: str, zone: str, project: str
 ) -> tuple[FabricValues, ...]:
-    """The site's own fabrics: one for its own zone and one for each further zone of ``gpu.zones``, where pools want one.
+    """The site's own fabrics: one for its zone and one for each further zone of ``gpu.zones``, where pools want one.
 
     `site` is its name, `zone` its own zone, `project` that of the primary network.
     """

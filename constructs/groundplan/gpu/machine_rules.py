@@ -57,7 +57,7 @@ def machine_fabric(site: Site) -> Iterator[Problem]:
             wired = [name for name, machine in site.catalog.machines.items() if machine.gpu and not why_not(machine)]
             yield Problem(
                 pool_path(pool, "machine_type"),
-                f"`gpu.pools[{pool.index}].machine_type` {pool.spec.machine_type}: {what}, which groundplan cannot wire",
+                f"`gpu.pools[{pool.index}].machine_type` {pool.spec.machine_type} cannot be wired: {what}",
                 f"use {' or '.join(wired)}; docs/add-a-machine-type.md says what an entry must hold",
             )
 

@@ -30,7 +30,7 @@ class Draft:
     values: dict[str, Any]
     overrides: dict[str, Override] = field(default_factory=dict)
     anything_goes: bool = False
-    """No keys file is known for the release: every path is written set-or-add, and none can be checked."""
+    """No keys file is known for the release, or none for sure: every path is written set-or-add."""
 
     def set(self, key: str, value: Any, origin: str) -> None:
         """Set the path `key`, which may carry a user's own prefix, and note the override that does it."""
@@ -115,7 +115,7 @@ class Config:
 def start(release: Release, recipe: Recipe) -> Draft:
     """The configuration before anything is set: the release's base config with what the recipe's file sets."""
     keys = release.keys
-    draft = Draft(dict(keys), anything_goes=not keys)
+    draft = Draft(dict(keys), anything_goes=not keys or bool(release.unconfirmed))
     for path, value in recipe.sets.items():
         draft._store(path, value, delete=False)
     return draft

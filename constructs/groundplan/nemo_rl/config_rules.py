@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from findings import Problem
+from findings import Problem, Severity
 from groundplan.catalog import shipped
-from groundplan.nemo_rl.config import Config, is_open
+from groundplan.nemo_rl.config import is_open
 from groundplan.nemo_rl.hydra import is_sweep, unwritable_keys
 from groundplan.nemo_rl.places import written
 from groundplan.nemo_rl.training import Training, check
@@ -24,7 +24,8 @@ def config_key(training: Training) -> Iterator[Problem]:
 
     NeMo RL's configuration is a Hydra struct: an unknown key stops the job at its start, after the nodes have come up.
     A key that is new on purpose is written with a plus, ``+policy.generation.some_key``. Groups such as vllm_kwargs
-    take any.
+    take any. For a release whose keys are not confirmed (v0.8.0) it is a warning, and what groundplan sets itself is
+    written ``++``, which sets a key or adds it.
 
     Source: NVIDIA-NeMo/RL, examples/configs/grpo_math_1B.yaml at the release's tag (the keys) and
     nemo_rl/utils/config.py (the overrides, which Hydra applies to a struct); Hydra documentation, "Basic Override
@@ -32,7 +33,7 @@ def config_key(training: Training) -> Iterator[Problem]:
 
     Mend: write the key as the release has it; the finding names the nearest, or where the key has moved to.
     """
-    known = _known(training)
+    known, unsure = known_keys(training), training.release.unconfirmed
     for path, (place, prefix, value) in written(training.overrides).items():
         if not _PATH.fullmatch(path) or prefix not in _PREFIXES:
             message = f"override `{prefix}{path}` is no configuration path"
@@ -46,7 +47,14 @@ def config_key(training: Training) -> Iterator[Problem]:
             continue  # a release of the user's own, without a keys file
         leaf, group = path in known, any(k.startswith(path + ".") for k in known)
         version = training.release.version
-        if prefix == "+" and (leaf or group):
+        if unsure and prefix in ("", "+", "~") and (leaf or group) == (prefix == "+"):
+            if prefix == "" and (is_open(path, known) or _under_nothing(path, known)):
+                continue
+            message = f"`{prefix}{path}`: the keys of NeMo RL {version} are not confirmed"
+            has = f"{training.release.keys_of or version} has {'this key' if prefix == '+' else 'no such key'}"
+            hint = f"write `++{path}`, which sets it either way" if prefix != "~" else "leave it out, or set it to null"
+            yield Problem(place, f"{message}, and {has}", hint, Severity.WARNING)
+        elif prefix == "+" and (leaf or group):
             yield Problem(
                 place, f"`+{path}`: NeMo RL {version} has this key already", f"write `{path}`, without the plus"
             )
@@ -58,32 +66,6 @@ def config_key(training: Training) -> Iterator[Problem]:
             yield Problem(
                 place, f"`{path}` is an empty mapping, which changes nothing", "leave it out, or set it to null"
             )
-
-
-@check("config-type")
-def config_type(training: Training) -> Iterator[Problem]:
-    """An override must be of the type that its key has: a number where NeMo RL counts, text where it reads text.
-
-    Source: NVIDIA-NeMo/RL, the defaults of examples/configs/grpo_math_1B.yaml at the release's tag. v0.7.0 refuses a
-    wrong type itself (`MasterConfig`, nemo_rl/algorithms/grpo.py line 236); before it shows where the value is used.
-
-    Mend: write a value of the type that the finding names.
-    """
-    known = _known(training)
-    defaults = Config(known)
-    for path, (place, prefix, value) in written(training.overrides).items():
-        if is_sweep(value) or prefix == "~":
-            continue
-        if path in known:
-            wanted = wanted_type(path, defaults.get(path, known[path]))
-        elif any(k.startswith(path + ".") for k in known) and not is_open(path, known):
-            wanted = "a group of keys, or null"
-        else:
-            continue
-        if wanted and not fits(wanted, value):
-            shown = f"`{value}`" if not isinstance(value, dict) else "a mapping"
-            hint = "a sweep over several values is not taken" if _several(value) else f"write {wanted}"
-            yield Problem(place, f"`{path}` is {shown} and must be {wanted}", hint)
 
 
 @check("config-sweep")
@@ -100,53 +82,8 @@ def config_sweep(training: Training) -> Iterator[Problem]:
             yield Problem(place, f"`{path}`: `{value}` is a sweep", "give one value; make a profile for each training")
 
 
-def wanted_type(path: str, default: Any) -> str:
-    """What a value of the key must be, in words; empty when anything goes."""
-    if isinstance(default, bool):
-        return "true or false"
-    if isinstance(default, int):
-        return "a whole number" if _COUNTED.search(path) else "a number"
-    if isinstance(default, float) or (isinstance(default, str) and _NUMBER.fullmatch(default)):
-        return "a number"
-    if isinstance(default, list):
-        return "a list"
-    if isinstance(default, str) and "${" not in default:
-        return "text"
-    return ""
-
-
-def fits(wanted: str, value: Any) -> bool:
-    """Whether `value` is of that kind; a reference such as ``${policy.precision}`` always is."""
-    if isinstance(value, str) and "${" in value:
-        return True
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    match wanted:
-        case "true or false":
-            return isinstance(value, bool)
-        case "a whole number":
-            return number and isinstance(value, int)
-        case "a number":
-            return number
-        case "a list":
-            return isinstance(value, list) or value is None
-        case "text":
-            return isinstance(value, str)
-        case _:
-            return value is None or value == {}
-
-
-#: Keys whose whole-number default means a count; others take fractions too (grpo.batch_multiplier).
-_COUNTED = re.compile(
-    r"(num_|size|period|steps|length|batch_size|nodes|gpus|tokens|epochs|seed|workers|turns|iters|dim)"
-)
-_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
-
-
-def _several(value: Any) -> bool:
-    return isinstance(value, str) and "," in value
-
-
-def _known(training: Training) -> dict[str, Any]:
+def known_keys(training: Training) -> dict[str, Any]:
+    """Every leaf of the base config and of the recipe's file, with its value; empty when the release has no file."""
     keys = training.release.keys
     return {**keys, **training.recipe.sets} if keys else {}
 

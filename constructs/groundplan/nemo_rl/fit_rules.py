@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from findings import Problem, Severity
 from groundplan.nemo_rl.bounds_rules import unjudged
-from groundplan.nemo_rl.memory import CACHE_SHARE, DTENSOR_LIMIT, estimate
+from groundplan.nemo_rl.memory import CACHE_SHARE, DTENSOR_LIMIT, estimate, rank_billions
 from groundplan.nemo_rl.places import place
 from groundplan.nemo_rl.shape import shape_of
 from groundplan.nemo_rl.training import Training, check
@@ -19,7 +19,8 @@ def model_fit(training: Training) -> Iterator[Problem]:
     A warning, for it is rough: it names its parts, so that a reader can judge them. The sums are in nemo_rl/memory.py.
 
     Source: groundplan's own estimate, from bytes a parameter and activations of a dense transformer; the limit of 16
-    billion parameters for a DTensor rank is taken from one report, NVIDIA-NeMo/RL#1974.
+    billion parameters for a DTensor rank is taken from one report of v0.5.0's time, NVIDIA-NeMo/RL#1974, which NVIDIA
+    could not repeat; from v0.7.0 on NVIDIA ships a recipe far above it, and the limit is not judged.
 
     Mend: use more nodes, a greater tensor parallel size, or `activation_checkpointing: true`.
     """
@@ -29,8 +30,9 @@ def model_fit(training: Training) -> Iterator[Problem]:
     shape, config = shape_of(training.config), training.config
     if not shape.backend or shape.training_gpus <= 0:
         return
-    billions, has = training.model.billions, f"a GPU of {training.pool} has {memory_gb} GB"
-    fit = estimate(billions, training.model.active or billions, shape, config, memory_gb)
+    billions, active = training.model.billions, training.model.active or training.model.billions
+    rank, has = rank_billions(billions, active, shape), f"a GPU of {training.pool} has {memory_gb} GB"
+    fit = estimate(billions, active, shape, config, memory_gb)
     sizes = f"policy.{shape.backend}_cfg.{'tensor_model' if shape.backend == 'megatron' else 'tensor'}_parallel_size"
     at = place(
         training,
@@ -43,10 +45,10 @@ def model_fit(training: Training) -> Iterator[Problem]:
         asked = f"{training.model.name} ({billions}B) on {shape.training_gpus} training GPUs"
         message = f"{asked}: {fit.sum} per GPU; {has}"
         yield Problem(at, message, "use more nodes, a greater tensor parallel size, or activation_checkpointing: true")
-    elif shape.backend == "dtensor" and billions / shape.tp > DTENSOR_LIMIT:
+    elif shape.backend == "dtensor" and rank > DTENSOR_LIMIT and not training.release.since("v0.7.0"):
         message = (
-            f"{training.model.name}: {billions}B parameters at TP {shape.tp} are {billions / shape.tp:.1f}B a rank; "
-            f"DTensor above {DTENSOR_LIMIT:.0f}B a rank has failed without an error (NVIDIA-NeMo/RL#1974)"
+            f"{training.model.name}: {billions}B parameters at TP {shape.tp} are {rank:.1f}B a rank; "
+            f"DTensor above {DTENSOR_LIMIT:.0f}B a rank is reported to fail without an error (NVIDIA-NeMo/RL#1974)"
         )
         yield Problem(at, message, "use tensor_parallel_size 4 or 8")
     if fit.generation > fit.generation_budget * (1 - CACHE_SHARE):

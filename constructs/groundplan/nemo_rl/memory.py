@@ -2,7 +2,8 @@
 
 Training holds weights, gradients and Adam's two moments. DTensor (FSDP2) keeps all four in 32 bits, 16 bytes a
 parameter, spread over all training GPUs. Megatron keeps 16-bit weights and 32-bit gradients of its own part, 6 bytes a
-parameter over TP x PP (x EP), and 12 bytes of optimizer state spread over all. Activations follow from tokens, width
+parameter over TP x PP (experts: EP x ETP x PP), and 12 bytes of optimizer state spread over all. The parameters of a
+mixture that one token does not pass are taken for its experts'. Activations follow from tokens, width
 and depth of a dense transformer of that size (width^3 = parameters / 0.12, depth = width / 100); with checkpointing one
 layer at a time. Logits are tokens x vocabulary, three 32-bit copies. vLLM holds 16-bit weights within its share of the
 memory, and a cache.
@@ -21,8 +22,8 @@ VOCABULARY = 152_000
 KEPT, CHECKPOINTED = 34, 2
 #: GB that CUDA, NCCL and the allocator take.
 OVERHEAD_GB = 6.0
-#: Billions of parameters that one DTensor rank may hold whole while it computes: a 32B model at TP 1 died on 16 B200
-#: without a word (NVIDIA-NeMo/RL#1974).
+#: Billions of parameters of one DTensor rank above which a report tells of a silent end: 32B at TP 1 on 16 B200, in
+#: v0.5.0's time (NVIDIA-NeMo/RL#1974). NVIDIA could not repeat it, and ships 128B at TP 1 from v0.7.0 on.
 DTENSOR_LIMIT = 16.0
 #: Least share of vLLM's memory that must remain for its cache.
 CACHE_SHARE = 0.1
@@ -62,7 +63,7 @@ def estimate(billions: float, active: float, shape: Shape, config: Config, memor
     share = config.get("policy.generation.vllm_cfg.gpu_memory_utilization")
     width_bytes = 1 if config.get("policy.generation.vllm_cfg.precision") == "fp8" else 2
     return Fit(
-        states=_states(billions, shape),
+        states=_states(billions, min(active, billions), shape),
         activations=tokens * width * layers / shape.tp / 1e9,
         logits=tokens * VOCABULARY * 4 * 3 / shape.tp / 1e9,
         generation=billions * width_bytes / (shape.vllm_tp * shape.vllm_pp),
@@ -70,9 +71,14 @@ def estimate(billions: float, active: float, shape: Shape, config: Config, memor
     )
 
 
-def _states(billions: float, shape: Shape) -> float:
+def rank_billions(billions: float, active: float, shape: Shape) -> float:
+    """Billions of parameters that one rank is given: experts by expert parallel size, the rest by tensor parallel."""
+    experts = (billions - active) / (shape.ep * (shape.etp if shape.backend == "megatron" else shape.tp))
+    return active / shape.tp + experts
+
+
+def _states(billions: float, active: float, shape: Shape) -> float:
     gpus = max(shape.training_gpus, 1)
     if shape.backend == "megatron":
-        part = max(1, min(gpus, shape.tp * shape.pp * shape.ep))
-        return billions * 6 / part + billions * 12 / gpus
+        return rank_billions(billions, active, shape) / shape.pp * 6 + billions * 12 / gpus
     return billions * 16 / gpus

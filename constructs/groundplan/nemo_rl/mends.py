@@ -51,6 +51,12 @@ def generating_gpus(shape: Shape) -> int | None:
     return _nearest((s.generation_gpus for s in split if holds(s)), total // 2)
 
 
+def generating_nodes(shape: Shape) -> int | None:
+    """How many of several nodes may generate while the others train; None when no number does."""
+    split = (n for n in range(1, shape.nodes) if holds(with_nodes(replace(shape, colocated=False), shape.nodes, n)))
+    return _nearest(split, shape.nodes // 2)
+
+
 def batch_near(shape: Shape, micro: int) -> int | None:
     """The batch size nearest to the shape's that divides its samples, over all copies in whole micro batches."""
     unit = shape.data_parallel * micro

@@ -42,16 +42,26 @@ class Release:
     python: str = ""
     torch: str = ""
     vllm: str = ""
+    nccl: str = ""
+    """NCCL of the image; empty when it is not known."""
     head_min_cpus: int = 1
     libraries: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     keys_of: str = ""
     """Release whose keys file applies, for a user's own entry that has none. Default: its own."""
+    unconfirmed: str = ""
+    """What is not known for sure, in words. When it says anything, the keys are not known for sure either."""
 
     @property
     def keys(self) -> dict[str, Any]:
         """Every leaf of the base config with its default; empty when no keys file is known."""
         return config_keys(self.keys_of or self.version)
+
+    def since(self, version: str) -> bool:
+        """Whether it is `version` or later; one whose name tells no number counts as the release of its keys, or as
+        later."""
+        own = _numbers(self.version) or _numbers(self.keys_of)
+        return not own or own >= _numbers(version)
 
     @property
     def min_driver(self) -> int:
@@ -70,9 +80,19 @@ class Recipe:
     nodes: int
     overrides: dict[str, Any]
     sets: dict[str, Any] = field(default_factory=dict)
+    by_release: dict[str, Any] = field(default_factory=dict)
+    """Release -> what is set from it on, over `overrides`."""
     dataset: str = ""
     head_cpu: int = 12
     head_memory: str = "96Gi"
+
+    def overrides_at(self, release: Release) -> dict[str, Any]:
+        """What it sets at that release."""
+        values = dict(self.overrides)
+        for version, more in self.by_release.items():
+            if release.since(version):
+                values |= more
+        return values
 
 
 @dataclass(frozen=True)
@@ -86,6 +106,12 @@ class Model:
     billions: float | None
     active: float | None
     gated: bool
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """``v0.6.1`` -> (0, 6, 1); empty for another form."""
+    found = re.match(r"v?([0-9]+(?:\.[0-9]+)+)", version)
+    return tuple(int(part) for part in found.group(1).split(".")) if found else ()
 
 
 @functools.cache
@@ -125,6 +151,7 @@ def recipe_of(catalog: Catalog, name: str) -> Recipe | None:
     if given is None:
         return None
     flat = {"overrides": flatten(given["overrides"]), "sets": flatten(given.get("sets", {}))}
+    flat["by_release"] = {str(at): flatten(more or {}) for at, more in given.get("by_release", {}).items()}
     return Recipe(**given | {"name": name} | flat)
 
 

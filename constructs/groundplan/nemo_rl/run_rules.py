@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from findings import Problem, Severity
 from groundplan.nemo_rl.bounds_rules import missing, unjudged
 from groundplan.nemo_rl.config import VLLM
+from groundplan.nemo_rl.mends import generating_gpus, generating_nodes
 from groundplan.nemo_rl.places import place
-from groundplan.nemo_rl.shape import shape_of
+from groundplan.nemo_rl.shape import Shape, shape_of
 from groundplan.nemo_rl.training import Training, check
 
 _ASYNC = "grpo.async_grpo.enabled"
@@ -37,15 +38,25 @@ def async_grpo(training: Training) -> Iterator[Problem]:
     }
     if shape_of(config).colocated:
         at = place(training, _ASYNC, "policy.generation.colocated.enabled")
-        yield Problem(
-            at, f"{_ASYNC} needs generation apart from training", "set `policy.generation.colocated.enabled: false`"
-        )
+        yield Problem(at, f"{_ASYNC} needs generation apart from training", _apart(shape_of(config)))
     for path in (path for path, given in needs.items() if not given):
         yield Problem(place(training, _ASYNC, path), f"{_ASYNC} needs {path} true", f"set `{path}: true`")
     excluded = ("grpo.use_dynamic_sampling", "grpo.reward_shaping.enabled", "grpo.reward_scaling.enabled")
     for path in (*excluded, "data.use_multiple_dataloader"):
         if config.on(path):
             yield Problem(place(training, path, _ASYNC), f"{_ASYNC} excludes {path}", f"set `{path}: false`")
+
+
+def _apart(shape: Shape) -> str:
+    """What puts generation on GPUs of its own, so that everything divides."""
+    group = "policy.generation.colocated"
+    key, count = "gpus_per_node", generating_gpus(shape)
+    if shape.nodes > 1:
+        key, count = "num_nodes", generating_nodes(shape)
+    if count is None:
+        return f"generate on GPUs of their own (`{group}.enabled: false`), with sizes and batches that fit the rest"
+    whole = f" and `{group}.resources.gpus_per_node: {shape.gpus_per_node}`" if shape.nodes > 1 else ""
+    return f"set `{group}.enabled: false` and `{group}.resources.{key}: {count}`{whole}"
 
 
 @check("fp8-generation")

@@ -55,7 +55,7 @@ class Shape:
 def sizes_of(shape: Shape) -> tuple[str, ...]:
     """Paths of the numbers that a shape of its backend rests on, and that count from 1."""
     group = f"policy.{shape.backend or 'dtensor'}_cfg"
-    sizes = ["tensor_parallel_size", "context_parallel_size"]
+    sizes = ["tensor_parallel_size", "context_parallel_size", "expert_parallel_size"]
     if shape.backend == "megatron":
         sizes = ["tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size"]
         sizes += ["expert_model_parallel_size", "expert_tensor_parallel_size"]
@@ -101,7 +101,7 @@ def shape_of(config: Config) -> Shape:
         tp=config.count(f"{prefix}_parallel_size"),
         pp=config.count(f"{group}.pipeline_model_parallel_size") if backend == "megatron" else 1,
         cp=config.count(f"{group}.context_parallel_size"),
-        ep=config.count(f"{group}.expert_model_parallel_size") if backend == "megatron" else 1,
+        ep=config.count(f"{group}.{'expert_model' if backend == 'megatron' else 'expert'}_parallel_size"),
         etp=config.count(f"{group}.expert_tensor_parallel_size") if backend == "megatron" else 1,
         vllm_tp=config.count(f"{vllm}.tensor_parallel_size"),
         vllm_pp=config.count(f"{vllm}.pipeline_parallel_size"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from findings import Problem, ProfilePath, Severity
+from findings import Problem, ProfilePath
 from groundplan.nemo_rl.bounds_rules import missing, unjudged
 from groundplan.nemo_rl.config import VLLM
 from groundplan.nemo_rl.mends import (
@@ -137,9 +137,11 @@ def _batch_hint(training: Training, shape: Shape) -> str:
     return hint
 
 
-@check("micro-batch", Severity.WARNING)
+@check("micro-batch")
 def micro_batch(training: Training) -> Iterator[Problem]:
     """One copy's part of the batch divides into micro batches, unless sequences are packed or batched dynamically.
+
+    NeMo RL asserts it in the first step, after a whole generation.
 
     Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/distributed/batched_data_dict.py line 831 (v0.6.0: 811, v0.4.0 and v0.5.0:
     807).
@@ -232,31 +234,26 @@ def sequence_batching(training: Training) -> Iterator[Problem]:
 def logprob_micro_batch(training: Training) -> Iterator[Problem]:
     """At TP 4 and more, training and log-probabilities need the same micro batch size.
 
-    With different ones the two disagree, and importance ratios drift from 1. NeMo RL refuses it from v0.6.0 on, unless
-    loss_fn.force_on_policy_ratio is on (one batch a step), or NRL_IGNORE_TP_ACCURACY_CHECK=1 is in the environment;
-    v0.4.0 and v0.5.0 do not look, and groundplan refuses it for them too.
+    With different ones the two disagree, and importance ratios drift from 1. NeMo RL refuses it from v0.6.0 on, once
+    the workers are set up, unless loss_fn.force_on_policy_ratio is on (one batch a step), or
+    NRL_IGNORE_TP_ACCURACY_CHECK is in the environment with any text; v0.4.0 and v0.5.0 do not look.
 
     Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/models/policy/lm_policy.py line 184 (v0.6.0: 166);
     docs/guides/dtensor-tp-accuracy.md.
 
     Mend: make `policy.train_micro_batch_size` and `policy.logprob_batch_size` equal.
     """
-    if unjudged(training):
+    if unjudged(training) or not training.release.since("v0.6.0"):
         return
     config, shape = training.config, shape_of(training.config)
     if shape.tp < 4 or shape.micro_batch == shape.logprob_batch:
         return
-    forced = config.on("loss_fn.force_on_policy_ratio")
-    if (forced and shape.global_batch == shape.samples) or _bypassed(training):
+    if config.on("loss_fn.force_on_policy_ratio") or training.environment.get("NRL_IGNORE_TP_ACCURACY_CHECK"):
         return
     at = place(training, "policy.logprob_batch_size", "policy.train_micro_batch_size")
     message = (
         f"TP {shape.tp}: train_micro_batch_size {shape.micro_batch} is not logprob_batch_size {shape.logprob_batch}"
     )
-    if forced:
-        message += (
-            f", and force_on_policy_ratio needs train_global_batch_size {shape.global_batch} = {shape.samples} samples"
-        )
     yield Problem(at, message, 'make them equal; or accept it with `environment: {NRL_IGNORE_TP_ACCURACY_CHECK: "1"}`')
 
 
@@ -292,7 +289,7 @@ def generation_split(training: Training) -> Iterator[Problem]:
     if not (isinstance(nodes, int) and 0 < nodes < shape.nodes):
         at = place(training, f"{where}.num_nodes", f"{_COLOCATED}.enabled", "cluster.num_nodes")
         message = f"{where}.num_nodes is {nodes}; it must be 1 to {shape.nodes - 1} of {shape.nodes} nodes"
-        yield Problem(at, message, "leave at least one node for training, or set `colocated.enabled: true`")
+        yield Problem(at, message, f"leave at least one node for training, or set `{_COLOCATED}.enabled: true`")
     if gpus != shape.gpus_per_node:
         at = place(training, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled")
         message = (
@@ -322,7 +319,3 @@ def training_gpus(shape: Shape) -> str:
     if shape.colocated:
         return f"{total} = {shape.training_gpus} training GPUs"
     return f"{total} - {shape.generation_gpus} generating = {shape.training_gpus} training GPUs"
-
-
-def _bypassed(training: Training) -> bool:
-    return training.environment.get("NRL_IGNORE_TP_ACCURACY_CHECK") == "1"

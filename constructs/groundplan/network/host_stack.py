@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from cdktf import TerraformVariable
 from cdktf_cdktf_provider_google.project_iam_member import ProjectIamMember
-from cdktf_cdktf_provider_google.project_service import ProjectService
 from constructs import Construct
 
 from groundplan.gpu.fabric_stack import FabricNetworks
 from groundplan.kernel.gke import HOST_AGENT_USER
+from groundplan.network.service_constructs import ProjectServices
 from groundplan.network.sharing_stack import NODES, members_of, share
 from groundplan.network.stack import add_access, add_primary_rules
 from groundplan.site.resolve import Site
@@ -31,17 +31,7 @@ class HostStack(SiteStack):
     def __init__(self, scope: Construct, site: Site) -> None:
         super().__init__(scope, site, "host")
         host = self.google.project = site.network.project
-        self.services = [
-            ProjectService(
-                self,
-                f"service-{name}",
-                project=host,
-                service=f"{name}.googleapis.com",
-                disable_on_destroy=False,
-                disable_dependent_services=False,
-            )
-            for name in HOST_SERVICES
-        ]
+        self.services = ProjectServices(self, host, HOST_SERVICES).ready
         fabric = FabricNetworks(self, site, depends_on=self.services)
         add_primary_rules(self, site, site.network.vpc_path, self.services)
         if site.network.access_created:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cdktf import ITerraformDependable
-from cdktf_cdktf_provider_google.project_service import ProjectService
 from constructs import Construct
 
 from groundplan.network.constructs import (
@@ -15,6 +14,7 @@ from groundplan.network.constructs import (
     PrivateServiceAccessProps,
 )
 from groundplan.network.firewall_constructs import AllowedPorts, IngressRule, IngressRuleProps
+from groundplan.network.service_constructs import ProjectServices
 from groundplan.site.resolve import Site
 from groundplan.site.stack import SiteStack
 
@@ -24,7 +24,7 @@ class NetworkStack(SiteStack):
 
     def __init__(self, scope: Construct, site: Site) -> None:
         super().__init__(scope, site, "network")
-        self.services = [self._service(name) for name in site.services]
+        self.services = ProjectServices(self, site.project, site.services).ready
         self.primary = None if site.network.exists else self._primary()
         if self.primary:
             self._lustre_firewall(self.primary)
@@ -33,17 +33,6 @@ class NetworkStack(SiteStack):
         if site.network.access_created:
             add_access(self, site, self.primary.network.id if self.primary else site.network.vpc_path, self.services)
         add_primary_rules(self, site, self.primary.network.name if self.primary else site.network.vpc_path)
-
-    def _service(self, name: str) -> ProjectService:
-        return ProjectService(
-            self,
-            f"service-{name}",
-            project=self.site.project,
-            service=f"{name}.googleapis.com",
-            # Other sites of the project go on using it after this one is destroyed.
-            disable_on_destroy=False,
-            disable_dependent_services=False,
-        )
 
     def _primary(self) -> PrimaryNetwork:
         site, values, spec = self.site, self.site.network, self.site.profile.network.primary

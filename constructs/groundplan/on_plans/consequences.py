@@ -7,6 +7,7 @@ from collections.abc import Callable
 from groundplan.on_plans import capacity, ray
 from plan_review import values
 from plan_review.display import count
+from plan_review.drift import MIRRORS
 from plan_review.losses import LOSSES, Loss
 from plan_review.model import Action, Change, Resource
 
@@ -134,3 +135,6 @@ _OWN: dict[str, Callable[[Change], Loss]] = {
 }
 
 LOSSES.update(_OWN)
+
+# A cluster shows its pools, and the configuration of the first one's nodes.
+MIRRORS["google_container_cluster"] = frozenset({"node_config", "node_pool"})

@@ -80,14 +80,54 @@ def protection_removed(plans: Sequence[Plan]) -> Iterator[Breach]:
     """
     for plan in plans:
         for change in plan.changes:
-            if change.action not in (Action.UPDATE, Action.REPLACE):
-                continue
             for guard in GUARDS:
+                # Terraform's own guard changes nothing that exists: two outputs show it where a plan does not.
+                acts = (Action.UPDATE, Action.REPLACE, *([Action.NONE] if guard.path.startswith("lifecycle.") else []))
+                if change.action not in acts:
+                    continue
                 if guard.types and change.type not in guard.types:
                     continue
                 old, new = values.get(change.before, guard.path), values.get(change.after, guard.path)
                 if old != new and not values.unknown_at(change.unknown, guard.path) and guard.lifted(old, new):
                     yield _breach(change, guard, old, new)
+
+
+@plan_rule("guarded", Severity.ERROR, Category.REFUSED)
+def guarded(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """Something guarded is to be replaced or destroyed: Terraform or the provider refuses, so this cannot be applied.
+
+    `prevent_destroy` fails the plan of a replacement. It goes with its resource: one that is no longer configured is
+    destroyed all the same. `deletion_protection` fails the apply, after other resources may have gone; only an apply
+    that turns it off before lifts it, since the state counts.
+
+    Source: Terraform documentation, the `lifecycle` block, `prevent_destroy`; google provider 6.50.0 and 7.45.0,
+    resource_container_cluster.go, Delete.
+
+    Mend: undo what forces it; or lift the guard first: `prevent_destroy: false`, and for a cluster
+    `cluster.deletion_protection: false` and an apply of it alone; then make the change.
+    """
+    for plan in plans:
+        for change in plan.changes:
+            if change.action not in (Action.REPLACE, Action.DESTROY):
+                continue
+            verb = "replaced" if change.action is Action.REPLACE else "destroyed"
+            noun = loss(change).noun
+            if change.action is Action.REPLACE and values.flag(change.after, "lifecycle.prevent_destroy"):
+                yield Breach(
+                    change.stack,
+                    change.address,
+                    f"{noun} is to be {verb}, and prevent_destroy refuses it",
+                    "undo what forces it, or set `prevent_destroy: false` in the profile for this change",
+                    'the plan fails ("Instance cannot be destroyed"), and nothing of its stack is changed',
+                )
+            if values.flag(change.before, "deletion_protection"):
+                yield Breach(
+                    change.stack,
+                    change.address,
+                    f"{noun} is to be {verb}, and deletion_protection refuses it",
+                    "undo what forces it, or apply `cluster.deletion_protection: false` alone first",
+                    "the apply fails when it comes to it; what was destroyed before stays destroyed",
+                )
 
 
 def _breach(change: Change, guard: Guard, old: Any, new: Any) -> Breach:

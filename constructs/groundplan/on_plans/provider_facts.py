@@ -19,4 +19,5 @@ def known(kind: str) -> Known:
     entry = {**types.get(kind.partition("_")[0] + "_*", {}), **types.get(kind, {})}
     force_new = expand(entry["force_new"]) if "force_new" in entry else guess.force_new
     conditions = {path: condition(name) for path, name in entry.get("replaced_if", {}).items()}
-    return Known(force_new, entry.get("defaults", {}), conditions)
+    kept = expand(entry.get("computed_blocks", "")) | expand(entry.get("kept", ""))
+    return Known(force_new, entry.get("defaults", {}), conditions, kept)

@@ -15,6 +15,10 @@ from cdktf_cdktf_provider_kubernetes.data_kubernetes_namespace_v1 import (
     DataKubernetesNamespaceV1,
     DataKubernetesNamespaceV1Metadata,
 )
+from cdktf_cdktf_provider_kubernetes.data_kubernetes_secret_v1 import (
+    DataKubernetesSecretV1,
+    DataKubernetesSecretV1Metadata,
+)
 from cdktf_cdktf_provider_kubernetes.namespace_v1 import NamespaceV1, NamespaceV1Metadata
 from cdktf_cdktf_provider_kubernetes.secret_v1 import SecretV1, SecretV1Metadata
 from cdktf_cdktf_provider_kubernetes.service_account_v1 import ServiceAccountV1, ServiceAccountV1Metadata
@@ -27,6 +31,9 @@ from groundplan.kernel.props import PROPS, KubernetesLabels, KubernetesName, Tex
 
 #: Terraform's identifiers, as they stand in configuration and in TF_VAR_NAME.
 VariableName = Annotated[str, Matching(r"[A-Za-z_][-A-Za-z0-9_]*", "letters, digits, - and _, a letter or _ first")]
+
+#: The name of a Secret that nobody makes.
+NO_SECRET = "groundplan-no-secret"
 
 
 @dataclass(frozen=True, kw_only=True, config=PROPS)
@@ -43,24 +50,36 @@ class ExistingObject:
 
 
 class ApiCheck(Part):
-    """A look at the cluster's API before every plan, apply and destroy: ``data.kubernetes_namespace_v1.<id>``.
+    """A look at the cluster's API before every plan, apply and destroy: ``data.kubernetes_namespace_v1.<id>``, and
+    ``data.kubernetes_secret_v1.<id>-<namespace>`` for each of `namespaces`, those of the releases.
 
     The helm provider (3.1.1, 3.1.2) takes an API that is unreachable, or refuses the caller, for "no such release":
     `plan` wants to add it again, `destroy` reports success, and the state has forgotten a job that runs on. The
     kubernetes provider stops with an error instead, so every release waits for this (`ready`).
+
+    Helm keeps releases in Secrets. Asked for one that is not there, the kubernetes provider (2.38.0,
+    data_source_kubernetes_secret_v1.go) takes a 404 for an empty answer, and a caller who may not read Secrets of the
+    namespace for an error: nothing secret comes into the state.
     """
 
-    def __init__(self, scope: Construct, id_: str) -> None:
+    def __init__(self, scope: Construct, id_: str, *, namespaces: Sequence[str] = ()) -> None:
         super().__init__(scope, id_)
         # A namespace that each cluster has; one that is not there would be no error.
         namespace = DataKubernetesNamespaceV1Metadata(name="kube-system")
         self.namespace = DataKubernetesNamespaceV1(scope, id_, metadata=namespace)
         """The cdktf data source."""
+        self.secrets = [
+            DataKubernetesSecretV1(
+                scope, f"{id_}-{each}", metadata=DataKubernetesSecretV1Metadata(name=NO_SECRET, namespace=each)
+            )
+            for each in sorted(set(namespaces))
+        ]
+        """The cdktf data sources of Secrets that are not there."""
 
     @property
     def ready(self) -> Sequence[ITerraformDependable]:
         """What every release must wait for."""
-        return (self.namespace,)
+        return (self.namespace, *self.secrets)
 
 
 @dataclass(frozen=True, kw_only=True, config=PROPS)

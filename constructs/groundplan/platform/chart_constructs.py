@@ -18,11 +18,11 @@ from constructs import Construct
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from groundplan.gpu.transports import roce as gib
 from groundplan.kernel.constructs import Part
 from groundplan.kernel.fields import Matching
 from groundplan.kernel.props import PROPS, KubernetesName, ReleaseName, Several, Text
 from groundplan.kernel.yaml_text import to_yaml
-from groundplan.gpu.transports import roce as gib
 from groundplan.platform.file_constructs import CHART, stack_folder, write_chart, write_values
 
 

@@ -22,7 +22,7 @@ class KubeRay(Section):
 class Gib(Section):
     """The gIB NCCL plugin, put on every GPU node by a DaemonSet."""
 
-    version: TagVersion = "v1.1.1"
+    version: TagVersion = "v1.1.2"
     """Tag of the nccl-plugin-gib image."""
     image: Image | None = None
     """Whole image reference, for a mirror. Default: Google's repository with `version`."""

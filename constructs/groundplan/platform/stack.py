@@ -31,7 +31,7 @@ from groundplan.platform.constructs import LustreVolume, LustreVolumeProps
 from groundplan.platform.kueue import KUEUE_REPOSITORY, kueue_objects, kueue_values
 from groundplan.platform.objects import network_objects
 from groundplan.platform.secrets import SECRETS, secret_name
-from groundplan.site.releases import site_releases
+from groundplan.site.releases import namespaces_of, site_releases
 from groundplan.site.resolve import Site
 from groundplan.site.stack import ClusterClientStack
 
@@ -42,14 +42,14 @@ class PlatformStack(ClusterClientStack):
     def __init__(self, scope: Construct, site: Site) -> None:
         super().__init__(scope, site, "platform")
         labels = {"app.kubernetes.io/managed-by": "groundplan", "app.kubernetes.io/part-of": site.name}
-        api = ApiCheck(self, "api").ready
+        releases = site_releases(site)
+        api = ApiCheck(self, "api", namespaces=namespaces_of(site, "platform")).ready
         namespace = self._namespace(labels)
         after = namespace.ready
         self._pod_account(labels, after)
         for props in secret_props(site, labels):
             Secret(self, f"secret-{props.name}", props, depends_on=after)
         LustreVolume(self, "lustre", lustre_volume_props(site, labels), depends_on=after)
-        releases = site_releases(site)
         if site.nic_networks:
             nics = [nic for fabric in site.fabrics for nic in fabric.all_nics()]
             networks = PassThroughChartProps(

@@ -91,7 +91,7 @@ def _plan(
     gpus = (pool.gpus_per_node if pool else 0) or 8
     folder = _folder(lustre.mount_path, _UNNAMED)
     draft = config.start(release, recipe)
-    config.set_all(draft, recipe.overrides, "recipe")
+    config.set_all(draft, recipe.overrides_at(release), "recipe")
     config.set_all(draft, _dataset(recipe, release, f"{lustre.mount_path}/datasets/gsm8k"), "release")
     config.set_all(draft, _shape(draft, nodes, gpus), "site")
     config.set_all(draft, _logging(profile, folder, _UNNAMED), "site")

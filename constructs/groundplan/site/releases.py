@@ -37,3 +37,8 @@ def site_releases(site: Site) -> dict[str, SiteRelease]:
     if site.job_objects:
         found.append(SiteRelease("workload", "job", platform.namespace, f"{site.name}-job"))
     return {each.id: each for each in found}
+
+
+def namespaces_of(site: Site, stack: str) -> list[str]:
+    """The namespaces of a stack's releases."""
+    return sorted({each.namespace for each in site_releases(site).values() if each.stack == stack})

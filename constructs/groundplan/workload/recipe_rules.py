@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from findings import Problem, rule
+from findings import Problem, Severity, rule
 from groundplan.nemo_rl.config_rules import nearest
 from groundplan.site.resolve import Site
 
@@ -35,3 +35,18 @@ def unknown_release(site: Site) -> Iterator[Problem]:
     if name is not None and name not in site.catalog.releases:
         hint = nearest(name, site.catalog.releases)
         yield Problem(("workload", "release"), f"workload.release: NeMo RL {name} is not in the catalog", hint)
+
+
+@rule("release-unconfirmed", Severity.WARNING)
+def release_unconfirmed(site: Site) -> Iterator[Problem]:
+    """Not all that groundplan uses of the release is known for sure: it came after the sources that were read.
+
+    Source: the catalog's entry of the release (`unconfirmed`), with what its public pages say.
+
+    Mend: use the default release, or try the smoke recipe first and note what you found in a catalog file of your own.
+    """
+    job = site.job
+    if job is not None and job.release.unconfirmed:
+        message = f"NeMo RL {job.release.version}: not confirmed are {job.release.unconfirmed}"
+        hint = f"use {site.catalog.default_release}, or try the smoke recipe on one node first"
+        yield Problem(("workload", "release"), message, hint)

@@ -20,6 +20,7 @@ from groundplan.site.resolve import Site
 from groundplan.workload import fit_rules, queue_rules, recipe_rules, training_rules
 from groundplan.workload.environment import MANAGED, environment_of
 from groundplan.workload.training_rules import training_of
+from groundplan.workload.values import JobValues
 
 __all__ = ["fit_rules", "queue_rules", "recipe_rules", "training_rules"]
 
@@ -101,6 +102,35 @@ def cuda_driver(site: Site) -> Iterator[Problem]:
         yield Problem(path, message, hint)
 
 
+@rule("gib-nccl", Severity.WARNING)
+def gib_nccl(site: Site) -> Iterator[Problem]:
+    """The gIB release may not work with the NCCL of the job's image: before v1.1.2 it may fail with 2.27 or older.
+
+    NeMo RL v0.4.0 to v0.6.0 hold NCCL 2.26 and 2.27. Judged on machines with RDMA NICs, where gIB is NCCL's network;
+    not for an image of your own, whose NCCL is not known.
+
+    Source: GoogleCloudPlatform/cluster-toolkit PR 5674, notes of gIB v1.1.2; NCCL by what the release's torch pins.
+
+    Mend: use gIB v1.1.2 or newer, or a NeMo RL release with a newer NCCL.
+    """
+    job, gib = site.job, site.profile.platform.gib
+    gpu = job.pool.machine.gpu if job and job.pool and job.pool.machine else None
+    if job is None or gpu is None or not gpu.rdma_nics or gib.image or site.profile.workload.image:
+        return
+    least = str(site.catalog.gib.get(gib.version, {}).get("min_nccl", ""))
+    if least and job.release.nccl and _version(job.release.nccl) < _version(least):
+        message = (
+            f"gIB {gib.version} may not work with NCCL {job.release.nccl}, which NeMo RL {job.release.version} holds"
+        )
+        good = [name for name, entry in site.catalog.gib.items() if not entry.get("min_nccl")]
+        hint = f"set `platform.gib.version: {good[0]}`" if good else f"use an image with NCCL {least} or newer"
+        yield Problem(("platform", "gib", "version"), message, hint)
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".") if part.isdecimal())
+
+
 @rule("job-environment")
 def job_environment(site: Site) -> Iterator[Problem]:
     """Variables of the user's own: no secret, and nothing that groundplan sets from other keys or that breaks NeMo RL.
@@ -125,7 +155,7 @@ def job_environment(site: Site) -> Iterator[Problem]:
             yield Problem(path, f"workload.environment: groundplan sets `{name}` itself", "leave it out")
         elif name in _REFUSED:
             yield Problem(path, f"workload.environment: `{name}` {_REFUSED[name]}", "leave it out")
-        elif name in _DOUBTFUL or name in shipped("nemo_rl")["nccl"]:
+        elif name in _DOUBTFUL or name in shipped("gib")["nccl"]:
             reason = _DOUBTFUL.get(name, "is tuned for the RDMA network by the gIB plugin's own settings")
             hint = f"use {usual[name]}, or leave it out" if name in usual else _LEAVE_OUT
             yield Problem(path, f"workload.environment: `{name}` {reason}", hint, Severity.WARNING)
@@ -190,9 +220,14 @@ def export_backend(site: Site) -> Iterator[Problem]:
     Megatron's converter needs GPUs and Megatron, neither of which the head has. Without checkpoints, or without an end
     of the training (mode cluster), there is nothing to convert.
 
-    Source: NVIDIA-NeMo/RL v0.6.0, examples/converters/convert_dcp_to_hf.py and convert_megatron_to_hf.py.
+    DTensor v2 writes what the converter reads with `checkpointing.model_save_format: torch_save`, from v0.6.0 on; with
+    safetensors it finds no `.metadata`, unless `checkpointing.save_consolidated` has made the export already.
 
-    Mend: leave `workload.export` out; convert a Megatron checkpoint by hand on a RayCluster (`mode: cluster`).
+    Source: NVIDIA-NeMo/RL v0.6.0, examples/converters/convert_dcp_to_hf.py and convert_megatron_to_hf.py,
+    nemo_rl/utils/native_checkpoint.py line 252 (v0.4.0 and v0.5.0: 237 and 246).
+
+    Mend: set `checkpointing.model_save_format: torch_save`, or leave `workload.export` out; convert a Megatron
+    checkpoint by hand on a RayCluster (`mode: cluster`).
     """
     job = site.job
     if job is None or not job.spec.export.enabled:
@@ -206,6 +241,24 @@ def export_backend(site: Site) -> Iterator[Problem]:
     elif not job.config.on("checkpointing.enabled"):
         at = place(training_of(job), "checkpointing.enabled")
         yield Problem(at, "workload.export needs checkpointing.enabled true", "set it to true, or leave the export out")
+    elif (reason := _unconvertible(job)) is not None:
+        at = place(training_of(job), "checkpointing.model_save_format", "policy.dtensor_cfg._v2")
+        yield Problem(at, f"workload.export: {reason[0]}", reason[1])
+
+
+def _unconvertible(job: JobValues) -> tuple[str, str] | None:
+    """Why the converter cannot read what DTensor v2 saves, and what to do; None when it can."""
+    config, key = job.config, "checkpointing.model_save_format"
+    saved = config.get(key)
+    if config.get("policy.dtensor_cfg._v2") is not True or saved is None:
+        return None
+    if not job.release.since("v0.6.0"):
+        reason = f"the converter of NeMo RL {job.release.version} cannot read what DTensor v2 saves"
+        return reason, f"set `policy.dtensor_cfg._v2: false` and `{key}: null`, or leave the export out"
+    if saved == "safetensors":
+        reason = f"the converter cannot read DTensor v2's sharded safetensors ({key})"
+        return reason, f"set `{key}: torch_save`, or leave the export out"
+    return None
 
 
 @rule("cluster-mode", Severity.WARNING)

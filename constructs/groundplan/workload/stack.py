@@ -5,7 +5,7 @@ from __future__ import annotations
 from constructs import Construct
 
 from groundplan.platform.access_constructs import ApiCheck
-from groundplan.site.releases import site_releases
+from groundplan.site.releases import namespaces_of, site_releases
 from groundplan.site.resolve import Site
 from groundplan.site.stack import ClusterClientStack
 from groundplan.workload.constructs import RayJobChart, RayJobChartProps
@@ -18,7 +18,8 @@ class WorkloadStack(ClusterClientStack):
         super().__init__(scope, site, "workload")
         self.job: RayJobChart | None = None
         if site.job_objects:
-            self.job = RayJobChart(self, "job", job_props(site), depends_on=ApiCheck(self, "api").ready)
+            api = ApiCheck(self, "api", namespaces=namespaces_of(site, "workload")).ready
+            self.job = RayJobChart(self, "job", job_props(site), depends_on=api)
 
 
 def job_props(site: Site) -> RayJobChartProps:

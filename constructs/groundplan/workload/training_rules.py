@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from findings import Problem, rule
-from groundplan.nemo_rl import bounds_rules, config_rules, fit_rules, run_rules, shape_rules
+from groundplan.nemo_rl import bounds_rules, config_rules, fit_rules, run_rules, shape_rules, type_rules
 from groundplan.nemo_rl.training import CHECKS, Check, Training
 from groundplan.site.resolve import Site
 from groundplan.workload.values import JobValues
 
-__all__ = ["bounds_rules", "config_rules", "fit_rules", "run_rules", "shape_rules", "training_of"]
+__all__ = ["bounds_rules", "config_rules", "fit_rules", "run_rules", "shape_rules", "training_of", "type_rules"]
 
 
 def training_of(job: JobValues) -> Training:

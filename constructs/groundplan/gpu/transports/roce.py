@@ -108,7 +108,7 @@ def _pod(image: str, accelerators: Sequence[str]) -> dict[str, Any]:
 
 def environment(gpu: Gpu) -> dict[str, str]:
     """gIB's settings for NCCL, and its tuner file."""
-    values: dict[str, str] = dict(shipped("nemo_rl")["nccl"])
+    values: dict[str, str] = dict(shipped("gib")["nccl"])
     if gpu.tuner:
         values["NCCL_TUNER_CONFIG_PATH"] = f"{TUNER_FOLDER}/{gpu.tuner}"
     return values
