@@ -188,8 +188,8 @@ def _typed(kind: str, value: Any, where: str, least: int = 1) -> Any:
         raise UserError(f"{where} must be text")
     if kind.startswith("tuple"):
         inner = "int" if "int" in kind else "str"
-        if inner == "str" and isinstance(value, str):
-            return (value,)
+        if where.endswith("`min_gke`") and isinstance(value, str):
+            return (value,)  # most machines have one floor
         if not isinstance(value, list):
             raise UserError(f"{where} must be a list")
         return tuple(_typed(inner, item, where) for item in value)
