@@ -122,7 +122,8 @@ def test_the_pool_names_the_host_stacks_networks_by_full_names() -> None:
 
 @pytest.mark.parametrize("text", [SHARED, WITH_HOST, EVERYTHING_THERE], ids=["shared", "host-stack", "existing"])
 def test_network_objects_in_the_cluster_have_short_names(text: str) -> None:
-    specs = [body["spec"] for body in network_objects(site_of(text).fabric.nics).values() if "vpc" in body["spec"]]
+    (fabric,) = site_of(text).fabrics
+    specs = [body["spec"] for body in network_objects(fabric.all_nics()).values() if "vpc" in body["spec"]]
     assert len(specs) == 9
     assert [name for spec in specs for name in (spec["vpc"], spec["vpcSubnet"]) if "/" in name] == []
 

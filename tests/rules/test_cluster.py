@@ -33,7 +33,7 @@ CASES = [
         {"cluster.version": "1.32.2-gke.1422000"},
         {"cluster.version": "1.33.2-gke.1475000"},
         "cluster.version",
-        ("RDMA on a4-highgpu-8g", "1.32.2-gke.1475000", "1.33.2-gke.1111000"),
+        ("GPUDirect RDMA over RoCE on a4-highgpu-8g", "1.32.2-gke.1475000", "1.33.2-gke.1111000"),
     ),
     Case(
         "gke-version-old",

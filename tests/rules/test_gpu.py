@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from findings import RULES
+from findings import RULES, Severity
 from groundplan.site.profile import parse_profile
 from groundplan.site.resolve import resolve
 from rules.support import Case, findings
@@ -46,16 +46,40 @@ CASES = [
     *(
         Case(
             "machine-fabric",
-            {"catalog": [MACHINES], f"{POOL}.machine_type": name, "gpu.rdma.cidrs": cidrs},
+            {"catalog": [MACHINES], f"{POOL}.machine_type": name},
             {"catalog": [MACHINES], f"{POOL}.machine_type": "a4-eight-nics"},
             f"{POOL}.machine_type",
-            (name, what, "one RoCE NIC for each GPU", "a4-eight-nics"),
+            (name, what, "a4-eight-nics"),
         )
-        for name, cidrs, what in (
-            ("a4-one-nic", [], "it has no RDMA NICs"),
-            ("a4-four-nics", [f"192.168.{n}.0/24" for n in range(1, 5)], "it has 4 RDMA NICs for 8 GPUs"),
-            ("a3-megagpu-8g", [f"192.168.{n}.0/24" for n in range(1, 9)], "GPUDirect-TCPXO"),
+        for name, what in (
+            ("a4-one-nic", "names no `transport` and has no RDMA NICs"),
+            ("a4-other-transport", "transport quantum is none that groundplan has (roce, none)"),
+            ("b300-two-minds", "transport none has no RDMA NICs, and its entry has 8"),
+            ("a4-plain", "its entry says transport none, and its family has roce"),
+            ("a3-megagpu-8g", "GPUDirect-TCPXO"),
         )
+    ),
+    Case(
+        "zone-block",
+        {"gpu.zones": {"us-central1-c": {"block": "192.168.16.0/22"}}, f"{POOL}.zone": "us-central1-c"},
+        {"gpu.zones": {"us-central1-c": {"block": "192.168.16.0/20"}}, f"{POOL}.zone": "us-central1-c"},
+        "gpu.zones.us-central1-c.block",
+        ("192.168.16.0/22", "holds 4 ranges", "9 are needed"),
+    ),
+    Case(
+        "zone-block",
+        {"gpu.zones": {"europe-west4-b": {"block": "192.168.16.0/20"}}},
+        {"gpu.zones": {"us-central1-f": {"block": "192.168.16.0/20"}}},
+        "gpu.zones.europe-west4-b",
+        ("not a zone of the site's region us-central1",),
+    ),
+    Case(
+        "machine-unconfirmed",
+        {"catalog": [MACHINES], f"{POOL}.machine_type": "doubtful"},
+        {"catalog": [MACHINES], f"{POOL}.machine_type": "a4-eight-nics"},
+        f"{POOL}.machine_type",
+        ("doubtful", "not confirmed is its driver floor"),
+        severity=Severity.WARNING,
     ),
     Case(
         "accelerator-machine",
@@ -235,5 +259,5 @@ def test_a_refused_machine_is_not_advised() -> None:
     site = resolve(parse_profile(json.dumps({**profile, "gpu": {"pools": [{"machine_type": "a4-one-nic"}]}}))[0])
     (found,) = RULES.of_profiles["machine-fabric"].findings(site)
     advised = found.hint.partition(";")[0].removeprefix("use ").split(" or ")
-    assert advised == ["a4-highgpu-8g", "a3-ultragpu-8g", "a4-eight-nics"]
+    assert advised == ["a4-highgpu-8g", "a3-ultragpu-8g", "g4-standard-384", "a4-six-nics", "a4-eight-nics", "doubtful"]
     assert [each.hint for each in RULES.of_profiles["rdma-subnetworks"].findings(site)] == []

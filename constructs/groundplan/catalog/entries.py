@@ -33,14 +33,6 @@ class Gpu:
     rdma_nics: int = 0
     tuner: str = ""
     """File of gIB's tuner settings; empty for none."""
-    managed_gke: str = ""
-    """GKE floor of networks that GKE makes and hands to pods by claims; empty when the machine cannot."""
-    nvlink_nodes: int = 0
-    """Most machines of one NVLink domain (a sub-block); 0 where NVLink ends at the machine."""
-    capacity: tuple[str, ...] = ()
-    """Where its machines can come from; empty for anywhere."""
-    bus_gb_per_s: int = 0
-    """Least bus bandwidth to expect of an all-reduce between nodes, in GB/s; 0 when no figure is known."""
 
     @property
     def carries(self) -> str:
@@ -65,7 +57,6 @@ class Machine:
     memory_gib: int
     local_ssds: int = 0
     boot_disks: tuple[str, ...] = ()
-    arch: str = "amd64"
     gpu: Gpu | None = None
     unconfirmed: str = ""
     """What no source that could be read confirms; `check` says it of every pool of the type."""
@@ -114,8 +105,6 @@ def _machine(name: Any, entry: Any, where: str) -> tuple[str, Machine]:
         gpu = _fields(Gpu, fields["gpu"], f"{where} gpu")
         for floor in gpu["min_gke"]:
             _version(floor, f"{where} gpu `min_gke`")
-        if gpu.get("managed_gke"):
-            _version(gpu["managed_gke"], f"{where} gpu `managed_gke`")
         fields["gpu"] = Gpu(**gpu)
     return str(name), Machine(name=str(name), **fields)
 
@@ -173,7 +162,7 @@ def _fields(kind: type, entry: Any, where: str, leave_out: str = "") -> dict[str
 
 
 #: Counts that a machine may have none of.
-_MAY_BE_NONE = ("local_ssds", "gvnics", "rdma_nics", "nvlink_nodes", "bus_gb_per_s")
+_MAY_BE_NONE = ("local_ssds", "gvnics", "rdma_nics")
 
 
 def _typed(kind: str, value: Any, where: str, least: int = 1) -> Any:

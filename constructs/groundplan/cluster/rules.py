@@ -53,8 +53,6 @@ def version_floors(site: Site) -> list[tuple[str, str]]:
         floor = floor_for(site.profile.cluster.version, entry.gpu.min_gke) if entry.gpu else ""
         if floor:
             floors.append((f"{transport_of(entry).title} on {machine}", floor))
-        if entry.gpu and entry.gpu.managed_gke and any(p.is_managed for p in site.pools if p.machine == entry):
-            floors.append((f"networks of {machine} that GKE makes (managed DRANET)", entry.gpu.managed_gke))
     return floors
 
 

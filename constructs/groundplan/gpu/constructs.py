@@ -28,7 +28,7 @@ from groundplan.gpu.spec import Capacity
 from groundplan.gpu.values import DYNAMIC
 from groundplan.kernel.constructs import Part
 from groundplan.kernel.fields import Count, PositiveCount
-from groundplan.kernel.gke import DRANET_LABEL, GPU_TAINT, NODE_SCOPES, RESERVATION_KEY
+from groundplan.kernel.gke import GPU_TAINT, NODE_SCOPES, RESERVATION_KEY
 from groundplan.kernel.props import PROPS, ClusterName, KubernetesLabels, Labels, Several, Text, Zone
 
 __all__ = [
@@ -81,9 +81,6 @@ class GpuNodePoolProps:
     networks: Several[AttachedNetworks] = ()
     """Networks of the additional NICs in their order: `GvnicNetwork(...).attached`, then `RoceFabric(...).attached`.
     Default: none."""
-    managed_networks: bool = False
-    """GKE makes the networks of the additional NICs, and hands the NICs to pods by claims (managed DRANET); never with
-    `networks`. Default: no."""
     service_account: Text
     """E-mail address of the nodes' account."""
     nodes: Count | None = None
@@ -135,8 +132,6 @@ class GpuNodePoolProps:
             raise ValueError(f"pool {self.name}: give exactly one of nodes and most_nodes")
         if self.most_nodes is not None and self.least_nodes > self.most_nodes:
             raise ValueError(f"pool {self.name}: least_nodes {self.least_nodes} is above most_nodes {self.most_nodes}")
-        if self.managed_networks and self.networks:
-            raise ValueError(f"pool {self.name}: managed_networks leaves no room for networks; give one of the two")
         if self.capacity == "reservation" and not self.reservation:
             raise ValueError(f"pool {self.name}: capacity reservation needs a reservation; name it, or choose another")
         return self
@@ -210,8 +205,6 @@ class GpuNodePool(Part):
             timeouts=pool.ContainerNodePoolTimeouts(create="120m", update="120m", delete="120m"),
             depends_on=list(depends_on) or None,
         )
-        if props.managed_networks:
-            set_newer(self.node_pool, "network_config.accelerator_network_profile", "auto")
         if props.drain_hours:
             set_newer(self.node_pool, "node_drain_config", [{"pdb_timeout_duration": f"{props.drain_hours * 3600}s"}])
 
@@ -260,7 +253,7 @@ def _node_config(props: GpuNodePoolProps) -> pool.ContainerNodePoolNodeConfig:
         workload_metadata_config=pool.ContainerNodePoolNodeConfigWorkloadMetadataConfig(mode="GKE_METADATA"),
         linux_node_config=pool.ContainerNodePoolNodeConfigLinuxNodeConfig(sysctls=SYSCTLS),
         metadata={"disable-legacy-endpoints": "true"},
-        labels=({DRANET_LABEL: "true"} if props.managed_networks else {}) | dict(props.labels) or None,
+        labels=dict(props.labels) or None,
         resource_labels=dict(props.resource_labels),
         taint=[pool.ContainerNodePoolNodeConfigTaint(key=t.key, value=t.value, effect=t.effect) for t in taints],
     )

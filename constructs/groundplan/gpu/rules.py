@@ -217,3 +217,31 @@ def pool_nodes_most(site: Site) -> Iterator[Problem]:
             f"`cluster.cpu_pool.max_nodes` {most}: a node pool takes {_MOST_NODES} nodes in one zone",
             f"use {_MOST_NODES} or less",
         )
+
+
+@rule("zone-block")
+def zone_block(site: Site) -> Iterator[Problem]:
+    """A further zone's block is too small for its networks, or the zone is none of theirs.
+
+    The block is cut into one /24 for each NIC, in their order: nine for A4 and A3 Ultra. The zone must be one of the
+    site's region, other than the site's own, whose networks stand in `gpu.gvnic` and `gpu.rdma`.
+
+    Source: groundplan's own way to cut the block; VPC documentation, "RDMA network profiles" (zonal).
+
+    Mend: a /20, which holds sixteen ranges.
+    """
+    for zone, spec in site.profile.gpu.zones.items():
+        path: ProfilePath = ("gpu", "zones", zone)
+        if zone == site.zone or region_of(zone) != site.region:
+            what = "the site's own zone" if zone == site.zone else f"not a zone of the site's region {site.region}"
+            yield Problem(path, f"`gpu.zones.{zone}` is {what}", "remove it, or name another zone of the region")
+            continue
+        networks = [network for network in site.nic_networks if network.path == path]
+        need = sum(len(network.subnetworks) for network in networks)
+        have = sum(len(network.cidrs) for network in networks)
+        if have < need:
+            yield Problem(
+                (*path, "block"),
+                f"`gpu.zones.{zone}.block` {spec.block} holds {have} ranges of /24; {need} are needed, one for each NIC",
+                "use a /20",
+            )

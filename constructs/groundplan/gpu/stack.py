@@ -60,7 +60,6 @@ class GpuStack(SiteStack):
             accelerator=values.accelerator,
             gpus_per_node=values.gpus_per_node,
             networks=networks,
-            managed_networks=values.is_managed,
             service_account=account_email(site.cluster.nodes_account, site.project),
             nodes=values.fixed_nodes,
             least_nodes=0 if fixed else values.min_nodes,

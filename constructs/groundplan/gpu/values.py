@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from groundplan.catalog import Catalog, Gpu, Machine
-from groundplan.gpu.spec import Capacity, Fabric, GpuPool, GpuSpec, Reservation
+from groundplan.gpu.spec import Capacity, GpuPool, GpuSpec, Reservation
 from groundplan.kernel.gke import GPU_TAINT, ReservationPath
 
 #: Taint effects as the GKE API spells them -> as Kubernetes does.
@@ -33,7 +33,6 @@ class PoolValues:
     max_pods_per_node: int
     auto_repair: bool
     auto_upgrade: bool
-    fabric: Fabric
 
     @property
     def gpu(self) -> Gpu | None:
@@ -41,14 +40,9 @@ class PoolValues:
         return self.machine.gpu if self.machine else None
 
     @property
-    def is_managed(self) -> bool:
-        """Whether GKE makes its networks and hands its NICs to pods by claims."""
-        return self.fabric == "managed"
-
-    @property
     def own_nics(self) -> tuple[int, int]:
         """gVNIC and RDMA NICs beside the primary one that want networks of the site."""
-        return (self.gpu.gvnics, self.gpu.rdma_nics) if self.gpu and not self.is_managed else (0, 0)
+        return (self.gpu.gvnics, self.gpu.rdma_nics) if self.gpu else (0, 0)
 
     @property
     def gpus_per_node(self) -> int:
@@ -68,14 +62,14 @@ class PoolDefaults:
 
 def pool_values(spec: GpuSpec, catalog: Catalog, defaults: PoolDefaults) -> tuple[PoolValues, ...]:
     """Every GPU pool, in the profile's order."""
-    return tuple(_pool_values(catalog, defaults, index, pool, spec.fabric) for index, pool in enumerate(spec.pools))
+    return tuple(_pool_values(catalog, defaults, index, pool) for index, pool in enumerate(spec.pools))
 
 
 #: Capacity modes in which GKE gives and takes nodes by itself.
 DYNAMIC = ("flex_start", "queued")
 
 
-def _pool_values(catalog: Catalog, defaults: PoolDefaults, index: int, spec: GpuPool, fabric: Fabric) -> PoolValues:
+def _pool_values(catalog: Catalog, defaults: PoolDefaults, index: int, spec: GpuPool) -> PoolValues:
     machine = catalog.machines.get(spec.machine_type)
     gpu = machine.gpu if machine else None
     fixed = spec.nodes if spec.autoscaling is None else None
@@ -101,7 +95,6 @@ def _pool_values(catalog: Catalog, defaults: PoolDefaults, index: int, spec: Gpu
         max_pods_per_node=spec.max_pods_per_node or defaults.max_pods_per_node,
         auto_repair=spec.auto_repair if spec.auto_repair is not None else spec.capacity not in DYNAMIC,
         auto_upgrade=spec.auto_upgrade if spec.auto_upgrade is not None else True,
-        fabric=spec.fabric or fabric,
     )
 
 

@@ -68,7 +68,7 @@ ProjectId = Annotated[
         "a project id (6 to 30 lower-case letters, digits and hyphens, starting with a letter), not a number or a name",
     ),
 ]
-Zone = Annotated[str, Matching(r"[a-z]+-[a-z]+[0-9]+-[a-z]", "a zone such as us-central1-b")]
+Zone = Annotated[str, Matching(r"[a-z]+-[a-z]+[0-9]+-(?:[a-z]|ai[0-9]+[a-z])", "a zone such as us-central1-b")]
 Region = Annotated[str, Matching(r"[a-z]+-[a-z]+[0-9]+", "a region such as us-central1")]
 #: Kubernetes object names: RFC 1123 label.
 KubernetesName = Annotated[

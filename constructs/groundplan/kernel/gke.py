@@ -10,10 +10,6 @@ from dataclasses import astuple, dataclass
 POOL_LABEL = "cloud.google.com/gke-nodepool"
 ACCELERATOR_LABEL = "cloud.google.com/gke-accelerator"
 GPU_TAINT = "nvidia.com/gpu"
-#: Node label under which GKE runs its DRA network driver, set on the pool; and the one that GKE puts on nodes whose
-#: networks it has made (GKE, "Allocate network resources by using GKE managed DRANET").
-DRANET_LABEL = "cloud.google.com/gke-networking-dra-driver"
-MANAGED_NETWORKS_LABEL = "gke.networks.io/accelerator-network-profile"
 
 #: Key under which GKE takes a reservation's name.
 RESERVATION_KEY = "compute.googleapis.com/reservation-name"

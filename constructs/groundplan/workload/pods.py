@@ -40,6 +40,8 @@ def worker_group(job: JobValues) -> dict[str, Any]:
     annotations = _network_annotations(job)
     if job.spec.preflight.enabled:
         annotations[preflight.OWN_COMMAND] = "true"
+    if job.queue and job.queue.topology:
+        annotations["kueue.x-k8s.io/podset-preferred-topology"] = job.queue.topology
     return {
         "groupName": "gpu",
         "replicas": job.nodes,
@@ -62,13 +64,14 @@ def _start_params(shm: str) -> dict[str, str]:
 def _template(job: JobValues, spec: dict[str, Any], annotations: dict[str, str]) -> dict[str, Any]:
     labels = {JOB_LABEL: job.name, "app.kubernetes.io/part-of": job.site}
     annotations = {SAFE_TO_EVICT: "false", **annotations}
-    if "networking.gke.io/interfaces" in annotations and job.queue and job.queue.topology:
-        annotations["kueue.x-k8s.io/podset-preferred-topology"] = job.queue.topology
     return {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
 
 
 def _network_annotations(job: JobValues) -> dict[str, str]:
-    """The NICs. They are read from the pod template and from nowhere else; without them a pod has no RDMA."""
+    """The NICs. They are read from the pod template and from nowhere else; without them a pod has no RDMA. A machine
+    without a fabric has the primary one alone, and wants no annotation."""
+    if not job.nics:
+        return {}
     interfaces = [{"interfaceName": "eth0", "network": "default"}]
     interfaces += [{"interfaceName": nic.interface, "network": nic.name} for nic in job.nics]
     return {

@@ -45,9 +45,9 @@ def installer_image(spec: Gib) -> str:
     return spec.image or f"{REPOSITORY}:{spec.version}"
 
 
-def rdma_accelerators(machines: Iterable[Machine], arch: str = "amd64") -> list[str]:
-    """The accelerators whose machines have RDMA NICs and this architecture, sorted."""
-    return sorted({m.gpu.accelerator for m in machines if m.gpu and m.gpu.rdma_nics and m.arch == arch})
+def rdma_accelerators(machines: Iterable[Machine]) -> list[str]:
+    """The accelerators whose machines have RDMA NICs, sorted."""
+    return sorted({m.gpu.accelerator for m in machines if m.gpu and m.gpu.rdma_nics})
 
 
 def daemon_set(image: str, accelerators: Sequence[str]) -> dict[str, Any]:
