@@ -242,6 +242,6 @@ def zone_block(site: Site) -> Iterator[Problem]:
         if have < need:
             yield Problem(
                 (*path, "block"),
-                f"`gpu.zones.{zone}.block` {spec.block} holds {have} ranges of /24; {need} are needed, one for each NIC",
+                f"`gpu.zones.{zone}.block` {spec.block} holds {have} ranges of /24; {need} are needed, one a NIC",
                 "use a /20",
             )
