@@ -44,7 +44,7 @@ def _facts(site: Site, job: JobValues) -> list[Row]:
         ("GPUs per node", str(job.gpus), f"machine {machine}"),
         ("GPU pool", pool, of(spec.pool, "first with enough nodes")),
         ("accelerator", job.pool.accelerator if job.pool else "", f"machine {machine}"),
-        ("networks", f"eth0, {', '.join(nic.interface for nic in job.nics)}", "site: gpu.gvnic, gpu.rdma"),
+        ("networks", ", ".join(["eth0", *(nic.interface for nic in job.nics)]), "site: gpu.gvnic, gpu.rdma"),
         ("head CPUs", str(job.head_cpu), of(spec.head.cpu, "recipe")),
         ("head memory", job.head_memory, of(spec.head.memory, "recipe")),
         ("worker CPUs", str(spec.worker.cpu), own(spec.worker, "cpu")),

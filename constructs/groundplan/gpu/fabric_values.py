@@ -75,7 +75,7 @@ class NicNetwork:
         if self.path[:2] == ("gpu", "zones"):
             return ((*self.path, "block"),) * len(self.cidrs)
         if self.kind == "gvnic":
-            return ((*self.path, "cidr"),)
+            return ((*self.path, "cidr"),) * len(self.cidrs)
         return tuple((*self.path, "cidrs", n) for n in range(len(self.cidrs)))
 
 

@@ -71,7 +71,7 @@ class Gvnic(Section):
     cidr: Cidr = IPv4Network("192.168.0.0/24")
     """Range of its subnetwork: one address a GPU node. Of several, the first one's; the others follow it."""
     mtu: Annotated[int, Field(ge=1300, le=JUMBO_MTU)] | None = None
-    """MTU in bytes. Default: the transport's (8896; 8244 for TCPX and TCPXO)."""
+    """MTU in bytes. Default: the transport's (8896)."""
 
     @field_validator("existing", mode="before")
     @classmethod

@@ -55,7 +55,7 @@ def _ranges_in(fabric: FabricValues) -> Iterator[Range]:
     gvnics = [network for network in fabric.networks if network.kind == "gvnic"]
     for network in fabric.networks:
         first = gvnics.index(network) + 1 if network.kind == "gvnic" else 0
-        for n, (cidr, path) in enumerate(zip(network.cidrs, network.range_paths, strict=False), start=first):
+        for n, (cidr, path) in enumerate(zip(network.cidrs, network.range_paths, strict=True), start=first):
             number = "" if gvnics == [network] else f" {n}"
             yield Range(f"{network.title}{number}{fabric.suffix}", cidr, path)
 

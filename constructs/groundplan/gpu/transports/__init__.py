@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from groundplan.catalog import Machine, shipped
-from groundplan.gpu.transports.base import PodParts, Transport
+from groundplan.gpu.transports.base import Transport
 from groundplan.gpu.transports.plain import PLAIN
 from groundplan.gpu.transports.roce import ROCE
 
-__all__ = ["TRANSPORTS", "PodParts", "Transport", "transport_of", "why_not"]
+__all__ = ["TRANSPORTS", "Transport", "transport_of", "why_not"]
 
 #: By the name that catalog entries use.
 TRANSPORTS: dict[str, Transport] = {each.name: each for each in (ROCE, PLAIN)}

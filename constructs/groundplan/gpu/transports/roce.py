@@ -1,4 +1,4 @@
-"""GPUDirect RDMA over RoCE NICs (A3 Ultra, A4, A4X): the gIB plugin on every node, its settings in every pod.
+"""GPUDirect RDMA over RoCE NICs (A3 Ultra, A4): the gIB plugin on every node, its settings in every pod.
 
 Source: GoogleCloudPlatform/container-engine-accelerators, gpudirect-rdma/ at 992db81 (2026-06-11). The host's own NCCL
 is not installed (``--install-nccl`` left the Standard file on 2026-05-06): a foreign libnccl on the library path would
@@ -118,7 +118,6 @@ ROCE = Transport(
     name="roce",
     title="GPUDirect RDMA over RoCE",
     mtu=ROCE_MTU,
-    plugin_folder="/usr/local/gib",
     host_paths=HOST_PATHS,
     libraries=("/usr/local/gib/lib64", "/usr/local/nvidia/lib64"),
     environment=environment,
