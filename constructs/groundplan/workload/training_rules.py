@@ -5,12 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from findings import Problem, rule
-from groundplan.nemo_rl import bounds_rules, config_rules, fit_rules, run_rules, shape_rules, type_rules
+from groundplan.nemo_rl import (
+    bounds_rules,
+    checkpoint_rules,
+    config_rules,
+    data_rules,
+    fit_rules,
+    generation_rules,
+    loss_rules,
+    optimizer_rules,
+    parallel_rules,
+    run_rules,
+    sequence_rules,
+    shape_rules,
+    step_rules,
+    type_rules,
+)
 from groundplan.nemo_rl.training import CHECKS, Check, Training
 from groundplan.site.resolve import Site
 from groundplan.workload.values import JobValues
 
-__all__ = ["bounds_rules", "config_rules", "fit_rules", "run_rules", "shape_rules", "training_of", "type_rules"]
+__all__ = [
+    "bounds_rules",
+    "checkpoint_rules",
+    "config_rules",
+    "data_rules",
+    "fit_rules",
+    "generation_rules",
+    "loss_rules",
+    "optimizer_rules",
+    "parallel_rules",
+    "run_rules",
+    "sequence_rules",
+    "shape_rules",
+    "step_rules",
+    "training_of",
+    "type_rules",
+]
 
 
 def training_of(job: JobValues) -> Training:
@@ -33,6 +64,7 @@ def training_of(job: JobValues) -> Training:
         folder=job.folder,
         hugging_face_token=job.site_secrets.hugging_face is not None,
         wandb_key=job.site_secrets.wandb is not None,
+        deadline_hours=job.spec.deadline_hours if job.spec.mode == "job" else 0,
     )
 
 

@@ -1,0 +1,55 @@
+"""The catalog of NeMo RL's conditions: each is judged by a rule, or it is said why it cannot be."""
+
+from __future__ import annotations
+
+from findings import RULES
+from groundplan.nemo_rl.conditions import catalog
+from groundplan.nemo_rl.conditions_page import TABLES, conditions_page
+from groundplan.nemo_rl.deadline import must_save_by
+from sites import ROOT
+from workload.jobs import site
+
+JUDGED = {condition.name: slug for slug, table in TABLES.items() for condition in table}
+
+
+def test_every_condition_has_a_rule_or_a_reason() -> None:
+    entries = catalog()
+    assert len(entries) == 101
+    assert set(JUDGED) <= set(entries)
+    for name, entry in entries.items():
+        named = [JUDGED[name]] if name in JUDGED else []
+        named += [word for key in ("rule", "also") for word in entry.get(key, "").split(", ") if word]
+        assert bool(named) != ("offline" in entry), name
+        assert [slug for slug in named if slug not in RULES.of_profiles] == []
+
+
+def test_every_condition_names_a_line_at_each_release_that_has_it() -> None:
+    for name, entry in catalog().items():
+        assert entry.get("at") or entry.get("library"), name
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "nemo-rl-conditions.md").read_text("utf-8") == conditions_page(), "run scripts/docs-rules"
+
+
+def test_the_last_checkpoint_is_saved_before_the_deadline() -> None:
+    assert [must_save_by(hours) for hours in (1, 2, 4, 24, 25, 240)] == [
+        "00:00:45:00",
+        "00:01:30:00",
+        "00:03:00:00",
+        "00:23:00:00",
+        "01:00:00:00",
+        "09:23:00:00",
+    ]
+    key = "checkpointing.checkpoint_must_save_by"
+    smoke = {"recipe": "grpo-qwen2.5-1.5b-gsm8k-smoke"}
+    ours = site(workload={**smoke, "deadline_hours": 12}).job
+    longer = site(workload={**smoke, "deadline_hours": 48}).job
+    assert ours is not None
+    assert longer is not None
+    assert (ours.config.get(key), longer.config.get(key)) == ("00:11:00:00", "01:23:00:00")
+    assert ours.name == longer.name, "a deadline is changed in place"
+    for kept in ({key: "00:02:00:00"}, {key: None}, {"checkpointing.enabled": False}):
+        job = site(workload={**smoke, "overrides": kept}).job
+        assert job is not None
+        assert job.config.get(key) == kept.get(key)
