@@ -38,7 +38,7 @@ def case(
 ) -> Case:
     """Condition `name` is broken at `key` by `wrong`; `right` are the same keys as they pass."""
     severity = workload.pop("severity", "error")
-    base = workload.pop("base", {})
+    base, key = workload.pop("base", {}), workload.pop("where", key)
     chosen = {"recipe": recipe} if recipe else {}
     trips, passes = (over({**base, **keys}, **chosen, **workload) for keys in (wrong, right))
     words = (f"condition {name} of NeMo RL", workload.get("release", "v0.6.0"), *([says] if says else []))
@@ -192,6 +192,7 @@ CASES = [
                 False,
                 recipe=MEGATRON,
                 base={f"~{M}.fp8_cfg.fp8_recipe": None},
+                where=f"~{M}.fp8_cfg.fp8_recipe",
                 release="v0.7.0",
             ),
             _row(

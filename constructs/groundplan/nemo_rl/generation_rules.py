@@ -43,7 +43,8 @@ def _longest(facts: Facts) -> Broken | None:
     ):
         return None
     allowed = facts.training.environment.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN") == "1"
-    scaled = facts.config.has("policy.hf_config_overrides") or facts.config.has(f"{_G}.vllm_kwargs.hf_overrides")
+    groups = ("policy.hf_config_overrides", f"{_G}.vllm_kwargs.hf_overrides")
+    scaled = any(path.startswith(tuple(f"{group}." for group in groups)) for path in facts.config.values)
     if allowed or scaled:
         return None
     most = facts.model.length
@@ -114,8 +115,8 @@ def _replay_plane(facts: Facts) -> Broken | None:
     asynchronous = facts.on("grpo.async_grpo.enabled")
     if not (asynchronous and facts.on(_REPLAY) and facts.on("data_plane.enabled")):
         return None
-    reason = "asynchronous GRPO excludes router replay beside the data plane"
-    return broken(f"{_REPLAY} data_plane.enabled", reason, f"set `{_REPLAY}: false`, or `data_plane.enabled: false`")
+    reason = "asynchronous GRPO excludes it beside router replay"
+    return broken(f"data_plane.enabled {_REPLAY}", reason, f"set `{_REPLAY}: false`, or `data_plane.enabled: false`")
 
 
 GENERATION = (

@@ -45,7 +45,9 @@ def _chunks(facts: Facts) -> Broken | None:
     key, deferred = "policy.logprob_chunk_size", f"{_M}.defer_fp32_logits"
     if not facts.megatron or (facts.number(key) or 0) <= 0 or facts.on(deferred):
         return None
-    return broken(f"{key} {deferred}", f"it needs {deferred} true", f"set `{deferred}: true`, or `{key}: null`")
+    return broken(
+        f"{deferred} {key}", f"{key} {facts.get(key)} needs it true", f"set `{deferred}: true`, or `{key}: null`"
+    )
 
 
 def _fp8(facts: Facts) -> Broken | None:

@@ -39,8 +39,8 @@ def _cp_packing(facts: Facts) -> Broken | None:
 def _cp_sequence(facts: Facts) -> Broken | None:
     if not facts.dtensor or facts.shape.cp == 1 or facts.shape.tp == 1 or not facts.on(_SEQUENCE):
         return None
-    reason = f"with TP {facts.shape.tp}, DTensor's context parallel excludes sequence_parallel"
-    return broken(f"{_DTENSOR_CP} {_SEQUENCE}", reason, f"set `{_SEQUENCE}: false`")
+    reason = f"DTensor's context parallel {facts.shape.cp} excludes it beside TP {facts.shape.tp}"
+    return broken(f"{_SEQUENCE} {_DTENSOR_CP}", reason, f"set `{_SEQUENCE}: false`")
 
 
 def _cp_gemma(facts: Facts) -> Broken | None:
