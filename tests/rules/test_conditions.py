@@ -299,6 +299,7 @@ CASES = [
             _row("J1", "checkpointing.metric_name", "accuracy", "val:accuracy"),
             _row("J1", "checkpointing.metric_name", "val:reward", "val:avg_length"),
             _row("J2", "grpo.val_period", -1, 10, severity="warning"),
+            _row("J3", "checkpointing.keep_top_k", 0, 1),
             _row("J4", "checkpointing.checkpoint_must_save_by", "03:45:00", "00:03:45:00"),
             _row("J5", f"{D}._v2", False, True),
             _row("J5", "checkpointing.model_save_format", "safetensors", None, recipe=GEMMA, release="v0.5.0"),

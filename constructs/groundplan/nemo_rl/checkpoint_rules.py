@@ -50,6 +50,14 @@ def _no_validation(facts: Facts) -> Broken | None:
     return broken(f"{_METRIC} grpo.val_period", reason, f"set `{_METRIC}: null`, or `grpo.val_period: 10`")
 
 
+def _kept(facts: Facts) -> Broken | None:
+    key = f"{_C}.keep_top_k"
+    kept = facts.number(key)
+    if kept is None or kept >= 1 or not facts.on(f"{_C}.enabled"):
+        return None
+    return broken(key, "no number of checkpoints to keep, and nothing checks it", f"set `{key}: 3`")
+
+
 def _save_by(facts: Facts) -> Broken | None:
     value = facts.get(_BY)
     if value is None or not facts.on(f"{_C}.enabled") or _TIME.fullmatch(str(value)):
@@ -79,6 +87,7 @@ def _start(facts: Facts) -> Broken | None:
 CHECKPOINTS = (
     Condition("J1", _metric),
     Condition("J2", _no_validation, sure=False),
+    Condition("J3", _kept),
     Condition("J4", _save_by),
     Condition("J5", _save_format),
     Condition("J7", _start),

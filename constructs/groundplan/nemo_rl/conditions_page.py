@@ -45,8 +45,8 @@ def conditions_page() -> str:
     lines = [
         "# NeMo RL's conditions",
         "",
-        "What NeMo RL raises about a GRPO configuration, before or in the first step, and the rule that says so before a",
-        "GPU is asked for. `scripts/docs-rules` writes this page from the catalog and the rules. A condition that a",
+        "What NeMo RL raises about a GRPO configuration, before or in the first step, and the rule that says so before",
+        "a GPU is asked for. `scripts/docs-rules` writes this page from the catalog and the rules. A condition that a",
         "release does not have is not judged there; (warning) marks what may go well.",
     ]
     subject = ""
