@@ -53,11 +53,12 @@ def _chunks(facts: Facts) -> Broken | None:
 def _fp8(facts: Facts) -> Broken | None:
     if not facts.megatron or not facts.on(f"{_FP8}.enabled"):
         return None
-    for key, usual in (("fp8", "e4m3"), ("fp8_recipe", "blockwise"), ("fp8_param", "false")):
-        if facts.get(f"{_FP8}.{key}") is None:
-            reason = "training in fp8 reads it"
-            return broken(f"{_FP8}.{key} {_FP8}.enabled", reason, f"set `{_FP8}.{key}: {usual}`")
-    return None
+    usual = {"fp8": "e4m3", "fp8_recipe": "blockwise", "fp8_param": "false"}
+    absent = [f"{_FP8}.{key}" for key in usual if facts.get(f"{_FP8}.{key}") is None]
+    if not absent:
+        return None
+    mend = " and ".join(f"`{key}: {usual[key.rpartition('.')[2]]}`" for key in absent)
+    return broken(f"{' '.join(absent)} {_FP8}.enabled", "training in fp8 reads it", f"set {mend}")
 
 
 def _recompute(facts: Facts) -> Broken | None:
