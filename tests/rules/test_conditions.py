@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from findings import Severity
-from groundplan.nemo_rl.conditions import Condition
-from groundplan.nemo_rl.conditions_page import TABLES
-from rules.support import Case, everything
+from rules.support import Case
 from rules.test_job import APART, LLAMA, TOKEN, UNPACKED, VLLM, at, over
 
 MEGATRON, QWEN, GEMMA = "grpo-llama3.1-8b-megatron", "grpo-qwen3-32b-megatron", "grpo-gemma3-27b-gsm8k"
@@ -330,30 +325,3 @@ CASES = [
         "warning",
     ),
 ]
-
-#: Condition -> a release without it, and the case that is then no fault.
-OLDER = {"A7": "v0.4.0", "C9": "v0.5.0", "C12": "v0.6.0", "D10": "v0.5.0", "D9": "v0.7.0", "H8": "v0.6.0"}
-ALL: list[Condition] = [condition for table in TABLES.values() for condition in table]
-
-
-def of_condition(name: str) -> list[Case]:
-    return [each for each in CASES if f"condition {name} of NeMo RL" in each.says]
-
-
-@pytest.mark.parametrize("condition", ALL, ids=lambda c: c.name)
-def test_every_condition_has_a_case(condition: Condition) -> None:
-    needs_one_gpu = condition.name == "B11"
-    assert needs_one_gpu or of_condition(condition.name)
-
-
-@pytest.mark.parametrize(("name", "release"), OLDER.items())
-def test_a_release_that_lacks_a_condition_is_not_judged_by_it(name: str, release: str) -> None:
-    trips = {**of_condition(name)[0].trips, "workload.release": release}
-    assert [f.message for f in everything(trips) if f"condition {name} " in f.message] == []
-
-
-@pytest.mark.parametrize("each", CASES, ids=str)
-def test_the_near_twin_has_no_other_error(each: Case) -> None:
-    ignored = {"gated-model"}
-    errors = [f"{f.rule}: {f.message}" for f in everything(each.passes) if f.severity is Severity.ERROR]
-    assert [error for error in errors if error.split(":")[0] not in ignored] == []
