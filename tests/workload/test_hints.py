@@ -10,7 +10,8 @@ import yaml
 
 from findings import Severity
 from rules.support import Case, everything
-from rules.test_job import CASES
+from rules.test_conditions import CASES as CONDITIONS
+from rules.test_job import CASES as OF_THE_JOB
 
 #: A setting in a hint: a path and a value, in backticks.
 SETTING = re.compile(r"`([a-z_~+][\w.+~]*): ([^`]+)`")
@@ -57,6 +58,7 @@ def hinted(case: Case) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
+CASES = [*OF_THE_JOB, *CONDITIONS]
 HINTED = [(case, message, settings) for case in CASES for message, settings in hinted(case)]
 
 

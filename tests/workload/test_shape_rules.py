@@ -41,6 +41,16 @@ def common(
     }
 
 
+def sequence_parallel(padding: int) -> dict[str, Any]:
+    """What a mixture of experts needs at TP 2 and more."""
+    return {"policy.megatron_cfg.sequence_parallel": True, "policy.make_sequence_length_divisible_by": padding}
+
+
+#: 94 layers: eleven in the first and the last stage, twelve in each other.
+STAGES = {
+    "policy.megatron_cfg.num_layers_in_first_pipeline_stage": 11,
+    "policy.megatron_cfg.num_layers_in_last_pipeline_stage": 11,
+}
 SAVED = {"policy.dtensor_cfg.activation_checkpointing": True}
 APART = {
     "policy.generation.colocated.enabled": False,
@@ -59,7 +69,10 @@ SHIPPED: dict[str, tuple[int, dict[str, Any]]] = {
     "grpo-llama3.1-8b 2n apart": (2, dtensor() | APART | common(LLAMA, 1, 64, 32, 512, 4096)),
     "grpo-qwen2.5-7b 4n megatron": (4, megatron(tp=2) | common(QWEN7, 4, 64, 32, 512, 4096)),
     "grpo-qwen3-30ba3b 4n": (4, megatron(ep=8) | common("Qwen/Qwen3-30B-A3B", 2, 64, 32, 2048, 4096)),
-    "grpo-qwen3-30ba3b 8n": (8, megatron(tp=4, pp=4, ep=4) | common("Qwen/Qwen3-30B-A3B", 4, 64, 32, 512, 4096)),
+    "grpo-qwen3-30ba3b 8n": (
+        8,
+        megatron(tp=4, pp=4, ep=4) | sequence_parallel(4) | common("Qwen/Qwen3-30B-A3B", 4, 64, 32, 512, 4096),
+    ),
     "grpo-qwen3-32b 4n": (4, megatron(tp=4, pp=4) | common("Qwen/Qwen3-32B", 4, 64, 32, 2048, 4096)),
     "grpo_math_70B 8n": (
         8,
@@ -69,7 +82,10 @@ SHIPPED: dict[str, tuple[int, dict[str, Any]]] = {
     "grpo-qwen2.5-32b 32n": (32, SAVED | dtensor(tp=8) | common(QWEN32, 4, 64, 32, 512, 16384)),
     "grpo-qwen3-235b 16n": (
         16,
-        megatron(tp=2, pp=8, cp=2, ep=16) | common("Qwen/Qwen3-235B-A22B", 16, 16, 32, 512, 8192),
+        megatron(tp=2, pp=8, cp=2, ep=16)
+        | sequence_parallel(8)
+        | STAGES
+        | common("Qwen/Qwen3-235B-A22B", 16, 16, 32, 512, 8192),
     ),
 }
 

@@ -48,6 +48,8 @@ class Training:
     """Whether there is a Hugging Face token."""
     wandb_key: bool
     """Whether there is a Weights & Biases API key."""
+    deadline_hours: int = 0
+    """Hours after which the job is ended; 0 when it is not."""
 
     def shares(self, folder: str) -> bool:
         """Whether `folder` lies on the file system that all nodes share."""

@@ -10,6 +10,7 @@ from groundplan.catalog import Catalog
 from groundplan.gpu.fabric_values import FabricValues, fabric_of
 from groundplan.gpu.values import PoolValues
 from groundplan.nemo_rl import config
+from groundplan.nemo_rl.deadline import SAVE_BY, must_save_by
 from groundplan.nemo_rl.releases import Model, Recipe, Release, model_of, recipe_of, release_of
 from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.platform.spec import SecretReference, SecretsSpec
@@ -96,6 +97,9 @@ def _plan(
     config.set_all(draft, _shape(draft, nodes, gpus), "site")
     config.set_all(draft, _logging(profile, folder, _UNNAMED), "site")
     config.set_all(draft, spec.overrides, "user")
+    if spec.mode == "job" and draft.values.get("checkpointing.enabled") is True and SAVE_BY not in draft.overrides:
+        # A constant here: the name must not change with the deadline, which is changed in place.
+        draft.set(SAVE_BY, _UNNAMED, "site")
     composed = config.Config(draft.values)
     model = model_of(composed.text("policy.model_name"))
     secrets = effective_secrets(profile.secrets, model)
@@ -141,7 +145,11 @@ def _named(job: JobValues, name: str) -> JobValues:
     What the user wrote over such a setting stays as it is.
     """
     folder = _folder(job.mount_path, name)
-    settings: dict[str, Any] = {**_run_folders(folder), "logger.wandb.name": name}
+    settings: dict[str, Any] = {
+        **_run_folders(folder),
+        "logger.wandb.name": name,
+        SAVE_BY: must_save_by(job.spec.deadline_hours),
+    }
     overrides = tuple(
         replace(o, value=settings[o.path]) if o.origin == "site" and o.path in settings else o for o in job.overrides
     )

@@ -3,14 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from findings import Problem, rule
-from groundplan.nemo_rl import bounds_rules, config_rules, fit_rules, run_rules, shape_rules, type_rules
+from groundplan.nemo_rl import (
+    bounds_rules,
+    checkpoint_rules,
+    config_rules,
+    data_rules,
+    fit_rules,
+    generation_rules,
+    loss_rules,
+    optimizer_rules,
+    parallel_rules,
+    run_rules,
+    sequence_rules,
+    shape_rules,
+    step_rules,
+    type_rules,
+)
+from groundplan.nemo_rl.conditions import catalog
 from groundplan.nemo_rl.training import CHECKS, Check, Training
 from groundplan.site.resolve import Site
 from groundplan.workload.values import JobValues
 
-__all__ = ["bounds_rules", "config_rules", "fit_rules", "run_rules", "shape_rules", "training_of", "type_rules"]
+__all__ = [
+    "bounds_rules",
+    "checkpoint_rules",
+    "config_rules",
+    "data_rules",
+    "fit_rules",
+    "generation_rules",
+    "loss_rules",
+    "optimizer_rules",
+    "parallel_rules",
+    "run_rules",
+    "sequence_rules",
+    "shape_rules",
+    "step_rules",
+    "training_of",
+    "type_rules",
+]
 
 
 def training_of(job: JobValues) -> Training:
@@ -33,13 +66,22 @@ def training_of(job: JobValues) -> Training:
         folder=job.folder,
         hugging_face_token=job.site_secrets.hugging_face is not None,
         wandb_key=job.site_secrets.wandb is not None,
+        deadline_hours=job.spec.deadline_hours if job.spec.mode == "job" else 0,
     )
+
+
+#: Rules that judge what NeMo RL raises, but for those of the conditions' tables: their findings name the release.
+_OF_NEMO_RL = frozenset(word for entry in catalog().values() for word in entry.get("rule", "").split(", "))
 
 
 def _register(check: Check) -> None:
     def on_site(site: Site) -> Iterator[Problem]:
-        if site.job is not None:
-            yield from check.run(training_of(site.job))
+        if site.job is None:
+            return
+        release = site.job.release.version
+        for problem in check.run(training_of(site.job)):
+            told = release in problem.message or check.slug not in _OF_NEMO_RL
+            yield problem if told else replace(problem, message=f"{problem.message} (NeMo RL {release})")
 
     on_site.__doc__ = check.run.__doc__
     rule(check.slug, check.severity)(on_site)
