@@ -8,8 +8,10 @@ from typing import Any
 from findings import Problem, ProfilePath, Severity
 from groundplan.catalog import shipped
 from groundplan.nemo_rl.config import VLLM, Config
+from groundplan.nemo_rl.config_rules import known_keys
 from groundplan.nemo_rl.places import OVERRIDES, place, written, written_twice
 from groundplan.nemo_rl.shape import shape_of, sizes_of
+from groundplan.nemo_rl.stated import setting, stated
 from groundplan.nemo_rl.training import Training, check
 
 _SHARE = f"{VLLM}.gpu_memory_utilization"
@@ -34,15 +36,17 @@ def config_bounds(training: Training) -> Iterator[Problem]:
         value = training.config.get(path)
         follows = isinstance(training.config.values.get(path), str)  # another key's value, which is judged itself
         if _number(value) and value < 1 and not follows:
-            yield Problem(place(training, path), f"`{path}` is {value} and must be at least 1", "use 1 or more")
+            hint = f"set {setting(path, 1)}, or more"
+            yield Problem(place(training, path), f"`{path}` is {value} and must be at least 1", hint)
     share = training.config.get(_SHARE)
     if not _number(share) or training.config.text("policy.generation.backend") not in ("vllm", ""):
         return
     if not 0 < share < 1:
-        yield Problem(place(training, _SHARE), f"`{_SHARE}` is {share} and must be between 0 and 1", "use 0.6 to 0.9")
+        message = f"`{_SHARE}` is {share} and must be between 0 and 1"
+        yield Problem(place(training, _SHARE), message, f"set {setting(_SHARE, 0.6)}")
     elif share > _SHARE_WARNED:
         message = f"`{_SHARE}` is {share}: above {_SHARE_WARNED} CUDA and NCCL find no room beside vLLM"
-        yield Problem(place(training, _SHARE), message, "use 0.9 or less", Severity.WARNING)
+        yield Problem(place(training, _SHARE), message, f"set {setting(_SHARE, 0.9)}, or less", Severity.WARNING)
 
 
 @check("vllm-length", Severity.WARNING)
@@ -73,8 +77,12 @@ def config_needed(training: Training) -> Iterator[Problem]:
 
     Mend: take the override out.
     """
-    for path, (at, shown) in missing(training).items():
-        yield Problem(at, f"{shown}: NeMo RL cannot do without `{path}`", "leave it out, or give the key a value")
+    told = f"({stated(training.release, 'F8')})"
+    for path, (at, written_) in missing(training).items():
+        of_generation = f" {told}" if path.startswith("policy.generation") else ""
+        known = known_keys(training)
+        hint = f"leave it out, or set {setting(path, known[path])}" if path in known else "leave it out"
+        yield Problem(at, f"{written_}: NeMo RL cannot do without `{path}`{of_generation}", hint)
 
 
 @check("config-twice")
