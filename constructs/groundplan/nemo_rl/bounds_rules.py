@@ -81,8 +81,41 @@ def config_needed(training: Training) -> Iterator[Problem]:
     for path, (at, written_) in missing(training).items():
         of_generation = f" {told}" if path.startswith("policy.generation") else ""
         known = known_keys(training)
-        hint = f"leave it out, or set {setting(path, known[path])}" if path in known else "leave it out"
+        hint = f"leave it out, or set {setting(path, known[path])}" if path in known else f"take {written_} out"
         yield Problem(at, f"{written_}: NeMo RL cannot do without `{path}`{of_generation}", hint)
+
+
+@check("config-required")
+def config_required(training: Training) -> Iterator[Problem]:
+    """A key is missing that the release's own model of the configuration asks for.
+
+    v0.7.0 builds that model on the head, before it asks Ray for a GPU, and stops on what it lacks. The keys of a group
+    count while the group is enabled.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/algorithms/grpo.py line 236 (MasterConfig) and the classes that it names
+    (`required` of the catalog, which says how they were read); examples/run_grpo.py line 82.
+
+    Mend: give the key a value; its default is what the finding names.
+    """
+    gone, own = missing(training), written(training.overrides)
+    for key in _required(training):
+        if key in training.config.values or training.config.has(key) or any(_covers(path, key) for path in gone):
+            continue
+        at = next((at for path, (at, _, _) in own.items() if _covers(path, key)), place(training))
+        known = known_keys(training)
+        hint = f"set {setting(key, known[key])}, its default" if key in known else "give it a value"
+        yield Problem(at, f"`{key}` is not set, and NeMo RL {training.release.version} refuses that on the head", hint)
+
+
+def _required(training: Training) -> Iterator[str]:
+    groups: dict[str, list[str]] = shipped("nemo_rl")["required"].get(training.release.version, {})
+    for group, keys in groups.items():
+        if not group or training.config.on(f"{group}.enabled"):
+            yield from (f"{group}.{key}" if group else key for key in keys)
+
+
+def _covers(path: str, key: str) -> bool:
+    return key == path or key.startswith(path + ".")
 
 
 @check("config-twice")
@@ -102,10 +135,11 @@ def config_twice(training: Training) -> Iterator[Problem]:
 
 def missing(training: Training) -> dict[str, tuple[ProfilePath, str]]:
     """Needed key that an override takes away -> its place, and the override as it is written."""
-    needed: tuple[str, ...] = tuple(shipped("nemo_rl")["needed"])
+    defaults = training.release.since("v0.7.0")  # the class of loss_fn has them
+    needed = [key for key in shipped("nemo_rl")["needed"] if not (defaults and key.startswith("loss_fn."))]
     found: dict[str, tuple[ProfilePath, str]] = {}
     for path, (at, prefix, value) in written(training.overrides).items():
-        gone = [key for key in needed if (key == path or key.startswith(path + ".")) and not training.config.has(key)]
+        gone = [key for key in needed if _covers(path, key) and not training.config.has(key)]
         # A leaf set to null is of the wrong type, which config-type says.
         group = path not in training.release.keys and path not in training.recipe.sets
         if gone and (prefix == "~" or (value is None and group)):

@@ -71,6 +71,8 @@ def _wrong_type(training: Training, at: Any, path: str, value: Any, wanted: str,
         hint = f"set {setting(path, default)}, the default; or {hint}"
     head = ", on the head, before it asks for GPUs" if types.enforced else ""
     message = f"`{path}` is {told} and must be {words} at NeMo RL {training.release.version}{head}"
+    if types.enforced and path in _CONDITIONS:
+        message += f" ({stated(training.release, _CONDITIONS[path])})"
     return Problem(at, message, hint)
 
 
@@ -110,7 +112,7 @@ def _wrong_word(training: Training, key: str, path: str, value: str, choice: Cho
 
 #: So many words are named in a hint.
 _FEW = 12
-#: Key -> the condition that its words are.
+#: Key -> the condition that its words, or its type, are.
 _CONDITIONS = {
     "policy.precision": "D1",
     "policy.megatron_cfg.recompute_granularity": "D6",
@@ -125,6 +127,7 @@ _CONDITIONS = {
     "data.default.env_name": "I7",
     "env.math.math_verify_impl": "I10",
     "env.math.verifier_type": "I10",
+    "checkpointing.keep_top_k": "J3",
     "checkpointing.model_save_format": "J5",
     "checkpointing.pretrained_checkpoint.format": "J7",
     "policy.pretrained_checkpoint.format": "J7",
