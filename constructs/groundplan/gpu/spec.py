@@ -23,6 +23,7 @@ from groundplan.kernel.fields import (
 )
 from groundplan.kernel.gke import JUMBO_MTU
 
+Fabric = Literal["own", "managed"]
 Capacity = Literal["reservation", "spot", "on_demand", "flex_start", "queued"]
 
 
@@ -152,6 +153,8 @@ class GpuPool(Section):
     machine_type: str = "a4-highgpu-8g"
     """a4-highgpu-8g (8 x B200), a3-ultragpu-8g (8 x H200) and so on (`groundplan catalog machines`), or one of your own
     catalog."""
+    fabric: Fabric | None = None
+    """Whose networks its NICs use. Default: `gpu.fabric`."""
     accelerator: str | None = None
     """GPU type as GKE names it. Default: the machine type's."""
     zone: Zone | None = None
@@ -196,6 +199,9 @@ class GpuPool(Section):
 class GpuSpec(Section):
     """Fabric and pools. The fabric lives and dies with its pools."""
 
+    fabric: Fabric = "own"
+    """own: networks of the site, handed to pods by annotations. managed: networks that GKE makes, handed to pods by
+    claims (DRANET)."""
     gvnic: Gvnic = Gvnic()
     """The gVNIC network."""
     rdma: Rdma = Rdma()

@@ -8,7 +8,7 @@ from typing import Any
 
 from groundplan.catalog import Catalog
 from groundplan.gpu.fabric_values import FabricValues, fabric_of
-from groundplan.gpu.values import PoolValues
+from groundplan.gpu.values import PoolValues, nodes_of
 from groundplan.nemo_rl import config
 from groundplan.nemo_rl.deadline import SAVE_BY, must_save_by
 from groundplan.nemo_rl.releases import Model, Recipe, Release, model_of, recipe_of, release_of
@@ -18,7 +18,8 @@ from groundplan.site.profile import Profile
 from groundplan.storage.values import LustreValues
 from groundplan.workload import rayjob
 from groundplan.workload.environment import environment_of
-from groundplan.workload.values import JobValues, Queue, SecretVariable
+from groundplan.workload.spec import WorkloadSpec
+from groundplan.workload.values import JobValues, Queue, SecretVariable, WorkerSize
 
 #: Longest name before the hyphen and the hash.
 MAX_BASE_NAME = rayjob.MAX_NAME - rayjob.HASH_DIGITS - 1
@@ -47,10 +48,15 @@ def resolve_job(
     release = release_of(catalog, spec.release or catalog.default_release)
     if recipe is None or release is None:
         return None
-    nodes = spec.nodes or recipe.nodes
-    pool = choose_pool(pools, nodes, spec.pool)
+    pool, nodes = _place(spec, recipe, pools)
     job = _plan(profile, recipe, release, lustre, fabrics, pool, nodes)
     return _named(job, f"{job.base_name[:MAX_BASE_NAME].rstrip('-')}-{rayjob.digest(job)}")
+
+
+def _place(spec: WorkloadSpec, recipe: Recipe, pools: tuple[PoolValues, ...]) -> tuple[PoolValues | None, int]:
+    """The job's pool and nodes: on machines of fewer GPUs than a recipe's nodes have, more of them."""
+    pool = choose_pool(pools, spec.nodes or recipe.nodes, spec.pool)
+    return pool, spec.nodes or nodes_of(recipe.nodes, pool.gpus_per_node if pool else 0)
 
 
 def effective_secrets(given: SecretsSpec, model: Model) -> SecretsSpec:
@@ -105,7 +111,7 @@ def _plan(
     secrets = effective_secrets(profile.secrets, model)
     machine = pool.machine if pool else None
     fabric = fabric_of(profile.gpu, fabrics, pool, profile.zone) if pool else None
-    kueue = profile.platform.kueue
+    kueue, size = profile.platform.kueue, WorkerSize.of(machine)
     return JobValues(
         name=_UNNAMED,
         base_name=spec.name or slug(recipe.name),
@@ -135,6 +141,9 @@ def _plan(
         image_pull_secret=secrets.image_pull or "",
         head_cpu=spec.head.cpu or recipe.head_cpu,
         head_memory=spec.head.memory or recipe.head_memory,
+        worker_cpu=spec.worker.cpu or size.cpu,
+        worker_memory=spec.worker.memory or f"{size.memory_gib}Gi",
+        worker_shm=spec.worker.shm or f"{size.shm_gib}Gi",
         queue=Queue(kueue.queue, TOPOLOGY_LABELS[kueue.topology]) if kueue.enabled else None,
     )
 
@@ -189,7 +198,11 @@ def _shape(draft: config.Draft, nodes: int, gpus: int) -> dict[str, object]:
     """The cluster as it is, so that NeMo RL asks for what Ray will have."""
     shape: dict[str, object] = {"cluster.num_nodes": nodes, "cluster.gpus_per_node": gpus}
     if draft.values.get("policy.generation.colocated.enabled") is False and nodes > 1:
-        shape["policy.generation.colocated.resources.gpus_per_node"] = gpus
+        apart = "policy.generation.colocated.resources"
+        shape[f"{apart}.gpus_per_node"] = gpus
+        generating = draft.values.get(f"{apart}.num_nodes")
+        if isinstance(generating, int) and nodes_of(generating, gpus) != generating:
+            shape[f"{apart}.num_nodes"] = nodes_of(generating, gpus)
     return shape
 
 

@@ -60,23 +60,22 @@ def worker_resources(site: Site) -> Iterator[Problem]:
     job = site.job
     if job is None:
         return
-    worker, path = job.spec.worker, ("workload", "worker")
-    yield from _shared_memory(path, worker.shm, worker.memory)
+    path = ("workload", "worker")
+    yield from _shared_memory(path, job.worker_shm, job.worker_memory)
     colocated = shape_of(job.config).colocated
     a_gpu = CPUS_COLOCATED if colocated else CPUS_APART
     needed = a_gpu * job.gpus + CPUS_BUILDER
-    if worker.cpu < needed:
-        message = (
-            f"workload.worker.cpu {worker.cpu}: NeMo RL asks for {a_gpu} x {job.gpus} GPUs + {CPUS_BUILDER} = {needed}"
-        )
+    if job.worker_cpu < needed:
+        asks = f"{a_gpu} x {job.gpus} GPUs + {CPUS_BUILDER} = {needed}"
+        message = f"workload.worker.cpu {job.worker_cpu}: NeMo RL asks for {asks}"
         yield Problem((*path, "cpu"), message, f"use at least {needed}")
     machine = job.pool.machine if job.pool else None
     if machine is None or job.pool is None:
         return
     free = allocatable(machine, job.pool.max_pods_per_node)
     name = f"a node of {machine.name}"
-    yield from _fits_cpu((*path, "cpu"), "workload.worker.cpu", worker.cpu, free.cpu_millis, name)
-    yield from _fits_memory((*path, "memory"), "workload.worker.memory", worker.memory, free.memory_mib, name)
+    yield from _fits_cpu((*path, "cpu"), "workload.worker.cpu", job.worker_cpu, free.cpu_millis, name)
+    yield from _fits_memory((*path, "memory"), "workload.worker.memory", job.worker_memory, free.memory_mib, name)
 
 
 @rule("head-resources")

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from groundplan.gpu.values import gpu_toleration, own_tolerations
-from groundplan.kernel.gke import ACCELERATOR_LABEL, POOL_LABEL
+from groundplan.kernel.gke import ACCELERATOR_LABEL, MANAGED_NETWORKS_LABEL, POOL_LABEL
 from groundplan.kernel.quantities import MIB, parse_bytes
-from groundplan.workload import preflight
+from groundplan.workload import claims, preflight
 from groundplan.workload.environment import container_environment
 from groundplan.workload.script import FOLDER
 from groundplan.workload.values import JobValues
@@ -38,6 +38,8 @@ def head_group(job: JobValues) -> dict[str, Any]:
 def worker_group(job: JobValues) -> dict[str, Any]:
     """The workers: one pod a node. Replicas are fixed, for a training that loses a node has to start again anyway."""
     annotations = _network_annotations(job)
+    if job.pool and job.pool.gpu:
+        annotations |= job.transport.annotations(job.pool.gpu)
     if job.spec.preflight.enabled:
         annotations[preflight.OWN_COMMAND] = "true"
     if job.queue and job.queue.topology:
@@ -47,7 +49,7 @@ def worker_group(job: JobValues) -> dict[str, Any]:
         "replicas": job.nodes,
         "minReplicas": job.nodes,
         "maxReplicas": job.nodes,
-        "rayStartParams": _start_params(job.spec.worker.shm),
+        "rayStartParams": _start_params(job.worker_shm),
         "template": _template(job, _worker_spec(job), annotations),
     }
 
@@ -146,8 +148,7 @@ def _head_spec(job: JobValues) -> dict[str, Any]:
 
 def worker_resources(job: JobValues) -> dict[str, str]:
     """What a worker asks for, as request and limit alike: Ray counts GPUs by the limit alone."""
-    spec = job.spec.worker
-    return {"cpu": str(spec.cpu), "memory": spec.memory, "nvidia.com/gpu": str(job.gpus)}
+    return {"cpu": str(job.worker_cpu), "memory": job.worker_memory, "nvidia.com/gpu": str(job.gpus)}
 
 
 def _worker_spec(job: JobValues) -> dict[str, Any]:
@@ -163,7 +164,7 @@ def _worker_spec(job: JobValues) -> dict[str, Any]:
         "securityContext": security_context(job),
         "volumeMounts": mounts,
     }
-    volumes = [_shm(job.spec.worker.shm), lustre_volume(job)]
+    volumes = [_shm(job.worker_shm), lustre_volume(job)]
     volumes += job.transport.volumes()
     spec: dict[str, Any] = {
         **pod_base(job),
@@ -172,6 +173,11 @@ def _worker_spec(job: JobValues) -> dict[str, Any]:
         "containers": [container],
         "volumes": volumes,
     }
+    if sidecars := job.transport.sidecars():
+        spec["initContainers"] = sidecars
+    if claimed := claims.in_pod(job):
+        spec["resourceClaims"] = claimed
+        container["resources"] = {**container["resources"], "claims": claims.in_container(job)}
     if job.spec.preflight.enabled:
         container |= preflight.before_ray(job)
         container["env"] = [*container_environment(job), *preflight.settings(job)]
@@ -189,7 +195,8 @@ def _worker_selector(job: JobValues) -> dict[str, str]:
     """The accelerator too, though the pool implies it: Kueue chooses a flavor by it before GKE adds anything."""
     if job.pool is None:
         return {}
-    return {ACCELERATOR_LABEL: job.pool.accelerator, POOL_LABEL: job.pool.name}
+    managed = {MANAGED_NETWORKS_LABEL: "auto"} if job.pool.claimed_nics else {}
+    return {ACCELERATOR_LABEL: job.pool.accelerator, POOL_LABEL: job.pool.name, **managed}
 
 
 def tolerations(job: JobValues) -> list[dict[str, str]]:

@@ -44,12 +44,12 @@ class Head(Section):
 class Worker(Section):
     """A Ray worker: one a GPU node, with all of its GPUs and NICs."""
 
-    cpu: PositiveCount = 206
-    """CPUs."""
-    memory: Quantity = "2400Gi"
-    """Memory, shared memory included."""
-    shm: Quantity = "240Gi"
-    """Size of /dev/shm."""
+    cpu: PositiveCount | None = None
+    """CPUs. Default: the machine's, less 18 for the node's own (206 on A4 and A3 Ultra)."""
+    memory: Quantity | None = None
+    """Memory, shared memory included. Default: five sixths of the machine's, and at most 2400Gi."""
+    shm: Quantity | None = None
+    """Size of /dev/shm. Default: a quarter of the default memory, and at most 240Gi."""
     privileged: bool = False
     """Run privileged instead of with IPC_LOCK alone; RDMA needs no more than IPC_LOCK."""
 

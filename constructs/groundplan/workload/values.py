@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from groundplan.catalog import Machine
 from groundplan.gpu.fabric_values import Nic
 from groundplan.gpu.transports import Transport, transport_of
 from groundplan.gpu.values import PoolValues
@@ -22,6 +23,29 @@ class SecretVariable:
     variable: str
     secret: str
     key: str
+
+
+@dataclass(frozen=True)
+class WorkerSize:
+    """What a worker asks for where the profile says nothing: CPUs, memory and shared memory in GiB."""
+
+    cpu: int
+    memory_gib: int
+    shm_gib: int
+
+    @classmethod
+    def of(cls, machine: Machine | None) -> WorkerSize:
+        """Of one worker a node. The CPUs left over are GKE's, its DaemonSets' and a pod's beside the worker; of the
+        memory, a sixth."""
+        if machine is None:
+            return cls(*_LARGEST)
+        memory = min(_LARGEST[1], machine.memory_gib * 5 // 6 // _GRAIN * _GRAIN)
+        return cls(max(machine.vcpus - _SPARE_CPUS, 1), max(memory, 1), max(min(_LARGEST[2], memory // 4), 1))
+
+
+#: On A4 and A3 Ultra, as Google's NeMo RL sample has them.
+_LARGEST = (206, 2400, 240)
+_SPARE_CPUS, _GRAIN = 18, 50
 
 
 @dataclass(frozen=True)
@@ -70,6 +94,9 @@ class JobValues:
     image_pull_secret: str
     head_cpu: int
     head_memory: str
+    worker_cpu: int
+    worker_memory: str
+    worker_shm: str
     queue: Queue | None = None
 
     @property
