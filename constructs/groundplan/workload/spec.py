@@ -60,8 +60,9 @@ class Preflight(Section):
 
     enabled: bool = False
     """Run them."""
-    min_bus_gb_per_s: Annotated[int, Field(ge=0, le=2000)] = 200
-    """Least bus bandwidth of the all-reduce between nodes, in GB/s; 0 measures without judging."""
+    min_bus_gb_per_s: Annotated[int, Field(ge=0, le=2000)] | None = None
+    """Least bus bandwidth of the all-reduce between nodes, in GB/s; 0 measures without judging. Default: the machine
+    type's, and 0 where no figure is known."""
     timeout_minutes: Annotated[int, Field(ge=5, le=240)] = 30
     """Minutes after which waiting for the other nodes counts as failure."""
 

@@ -43,6 +43,8 @@ class Transport:
     """Containers that run beside the worker's, from before it starts until after it ends."""
     sidecar_paths: Mapping[str, str] = field(default_factory=dict)
     """Volume name -> folder of the node, of volumes that the sidecars alone mount."""
+    plugin: str = ""
+    """Folder of NCCL's network plugin in the worker's container, with lib64 in it; empty for none."""
     annotations: Callable[[Gpu], dict[str, str]] = no_environment
     """Of the worker's pod."""
 

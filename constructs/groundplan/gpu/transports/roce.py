@@ -19,7 +19,7 @@ from groundplan.platform.spec import Gib
 #: Volume name -> folder of a GPU node, and where pods have it: the driver's libraries and the gIB plugin.
 HOST_PATHS = {"nvidia": NVIDIA, "gib": ("/home/kubernetes/bin/gib", "/usr/local/gib")}
 
-TUNER_FOLDER = "/usr/local/gib/configs"
+TUNER_FOLDER = f"{HOST_PATHS['gib'][1]}/configs"
 
 NAME = "nccl-rdma-installer"
 NAMESPACE = INSTALLER_NAMESPACE
@@ -96,4 +96,5 @@ ROCE = Transport(
     host_paths=HOST_PATHS,
     libraries=("/usr/local/gib/lib64", "/usr/local/nvidia/lib64"),
     environment=environment,
+    plugin=HOST_PATHS["gib"][1],
 )

@@ -151,5 +151,6 @@ TCPXO = Transport(
     environment=environment,
     sidecars=sidecars,
     sidecar_paths={"sys": "/sys", "proc-sys": "/proc/sys"},
+    plugin=NVIDIA[1],
     annotations=devices,
 )
