@@ -139,6 +139,38 @@ CASES = [
         f"{POOL}.autoscaling.max",
     ),
     Case(
+        "reservation-path",
+        {**A4X, f"{POOL}.sub_blocks": ["s1", "s2"]},
+        {**A4X, f"{POOL}.sub_blocks": ["s1", "s2"], "reservation": {"name": "r", "block": "b"}},
+        f"{POOL}.sub_blocks",
+        ("names no block that they are in",),
+    ),
+    Case(
+        "reservation-path",
+        {**A4X, f"{POOL}.sub_blocks": ["s1"], "reservation": {"name": "r", "block": "b", "sub_block": "s1"}},
+        {**A4X, "reservation": {"name": "r", "block": "b", "sub_block": "s1"}},
+        f"{POOL}.sub_blocks",
+        ("names one of them too",),
+    ),
+    Case(
+        "job-pools-differ",
+        {
+            "gpu.pools": [{"name": "a"}, {"name": "b", "driver": "LATEST"}],
+            "workload.pool": ["a", "b"],
+            "workload.nodes": 4,
+        },
+        {"gpu.pools": [{"name": "a"}, {"name": "b"}], "workload.pool": ["a", "b"], "workload.nodes": 4},
+        "workload.pool",
+        ("a and b have not the same driver: DEFAULT and LATEST",),
+    ),
+    Case(
+        "job-pools-differ",
+        {"gpu.pools": [{"name": "a"}], "workload.pool": ["a", "c"]},
+        {"gpu.pools": [{"name": "a"}], "workload.pool": ["a"]},
+        "workload.pool",
+        ("there is no GPU pool `c`", "pools: a"),
+    ),
+    Case(
         "claims-empty-pool",
         {**MANAGED, **KUEUE, f"{POOL}.autoscaling": {"min": 1, "max": 4}},
         {**MANAGED, **KUEUE, f"{POOL}.autoscaling": {"min": 2, "max": 4}},

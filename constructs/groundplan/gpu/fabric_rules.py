@@ -196,12 +196,12 @@ def claims_empty_pool(site: Site) -> Iterator[Problem]:
     """
     job = site.job
     pool = job.pool if job else None
-    if job is None or pool is None or not site.profile.platform.kueue.enabled or pool.min_nodes >= job.nodes:
+    if job is None or pool is None or not site.profile.platform.kueue.enabled or job.least_nodes >= job.nodes:
         return
     if pool.claimed_nics or pool.nvlink_nodes:
         yield Problem(
             pool_path(pool, "autoscaling", "min") if pool.spec.autoscaling else pool_path(pool),
-            f"GPU pool {pool.name} may have {pool.min_nodes} nodes, and Kueue admits claims of devices that are there "
+            f"GPU pool {pool.name} may have {job.least_nodes} nodes, and Kueue admits claims of devices that are there "
             f"alone; the job claims those of {job.nodes} nodes",
             f"set `autoscaling.min: {job.nodes}`, or `platform.kueue.enabled: false`",
         )

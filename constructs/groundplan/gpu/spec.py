@@ -167,6 +167,8 @@ class GpuPool(Section):
     """Where the machines come from."""
     reservation: Reservation | None = None
     """The reservation. Default: the profile's top-level `reservation`."""
+    sub_blocks: Annotated[list[ResourceName], Field(min_length=1)] | None = None
+    """Sub-blocks of the reservation's block: a pool for each, named <name>-1 and so on, each with these nodes."""
     placement: Literal["compact"] | None = None
     """Compact placement policy; never with a reservation, which has its own."""
     driver: Literal["DEFAULT", "LATEST"] = "DEFAULT"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from groundplan.catalog import Catalog, Gpu, Machine
 from groundplan.gpu.nvlink import arch_toleration
@@ -15,9 +16,11 @@ _EFFECTS = {"NO_SCHEDULE": "NoSchedule", "PREFER_NO_SCHEDULE": "PreferNoSchedule
 
 @dataclass(frozen=True)
 class PoolValues:
-    """One GPU pool with every default filled in. `index` is its place in the profile."""
+    """One GPU pool with every default filled in. `index` is its place in the profile, `entry` the name of that entry,
+    which has several pools when it names sub-blocks."""
 
     index: int
+    entry: str
     name: str
     spec: GpuPool
     machine: Machine | None
@@ -79,7 +82,22 @@ class PoolDefaults:
 
 def pool_values(spec: GpuSpec, catalog: Catalog, defaults: PoolDefaults) -> tuple[PoolValues, ...]:
     """Every GPU pool, in the profile's order."""
-    return tuple(_pool_values(catalog, defaults, index, pool, spec.fabric) for index, pool in enumerate(spec.pools))
+    return tuple(
+        pool
+        for index, each in enumerate(spec.pools)
+        for pool in _split(_pool_values(catalog, defaults, index, each, spec.fabric))
+    )
+
+
+def _split(pool: PoolValues) -> Iterator[PoolValues]:
+    """A pool for each sub-block that its entry names."""
+    path = pool.reservation_path
+    if not pool.spec.sub_blocks:
+        yield pool
+        return
+    for n, sub_block in enumerate(pool.spec.sub_blocks, start=1):
+        here = replace(path, sub_block=sub_block) if path else None
+        yield replace(pool, name=f"{pool.entry}-{n}", reservation_path=here)
 
 
 #: Capacity modes in which GKE gives and takes nodes by itself.
@@ -96,6 +114,7 @@ def _pool_values(catalog: Catalog, defaults: PoolDefaults, index: int, spec: Gpu
     most = spec.autoscaling.max if spec.autoscaling else fixed or 0
     return PoolValues(
         index=index,
+        entry=spec.name or spec.machine_type,
         name=spec.name or spec.machine_type,
         spec=spec,
         machine=machine,

@@ -19,7 +19,7 @@ from groundplan.storage.values import LustreValues
 from groundplan.workload import rayjob
 from groundplan.workload.environment import environment_of
 from groundplan.workload.spec import WorkloadSpec
-from groundplan.workload.values import JobValues, Queue, SecretVariable, WorkerSize
+from groundplan.workload.values import JobValues, Queue, SecretVariable, Share, WorkerSize
 
 #: Longest name before the hyphen and the hash.
 MAX_BASE_NAME = rayjob.MAX_NAME - rayjob.HASH_DIGITS - 1
@@ -48,15 +48,15 @@ def resolve_job(
     release = release_of(catalog, spec.release or catalog.default_release)
     if recipe is None or release is None:
         return None
-    pool, nodes = _place(spec, recipe, pools)
-    job = _plan(profile, recipe, release, lustre, fabrics, pool, nodes)
+    own, nodes = _place(spec, recipe, pools)
+    job = _plan(profile, recipe, release, lustre, fabrics, own, nodes)
     return _named(job, f"{job.base_name[:MAX_BASE_NAME].rstrip('-')}-{rayjob.digest(job)}")
 
 
-def _place(spec: WorkloadSpec, recipe: Recipe, pools: tuple[PoolValues, ...]) -> tuple[PoolValues | None, int]:
-    """The job's pool and nodes: on machines of fewer GPUs than a recipe's nodes have, more of them."""
-    pool = choose_pool(pools, spec.nodes or recipe.nodes, spec.pool)
-    return pool, spec.nodes or nodes_of(recipe.nodes, pool.gpus_per_node if pool else 0)
+def _place(spec: WorkloadSpec, recipe: Recipe, pools: tuple[PoolValues, ...]) -> tuple[tuple[PoolValues, ...], int]:
+    """The job's pools and nodes: on machines of fewer GPUs than a recipe's nodes have, more of them."""
+    own = choose_pools(pools, spec.nodes or recipe.nodes, spec.pool)
+    return own, spec.nodes or nodes_of(recipe.nodes, own[0].gpus_per_node if own else 0)
 
 
 def effective_secrets(given: SecretsSpec, model: Model) -> SecretsSpec:
@@ -70,12 +70,33 @@ def effective_secrets(given: SecretsSpec, model: Model) -> SecretsSpec:
     return given.model_copy(update={"hugging_face": SecretReference(variable=True)})
 
 
-def choose_pool(pools: tuple[PoolValues, ...], nodes: int, name: str | None) -> PoolValues | None:
-    """The named pool; else the first that has enough nodes, else the largest. None when there is no such pool."""
-    if name is not None:
-        return next((pool for pool in pools if pool.name == name), None)
-    enough = next((pool for pool in pools if pool.max_nodes >= nodes), None)
-    return enough or max(pools, key=lambda pool: pool.max_nodes, default=None)
+def choose_pools(pools: tuple[PoolValues, ...], nodes: int, chosen: str | list[str] | None) -> tuple[PoolValues, ...]:
+    """The named pools, or those of the named entries; else those of the first entry that has enough nodes, else of the
+    largest. None when there are no such pools."""
+    if chosen is not None:
+        names = [chosen] if isinstance(chosen, str) else chosen
+        return tuple(pool for name in names for pool in pools if name in (pool.name, pool.entry))
+    entries = [tuple(pool for pool in pools if pool.entry == entry) for entry in dict.fromkeys(p.entry for p in pools)]
+    enough = next((entry for entry in entries if most_nodes(entry) >= nodes), None)
+    return enough or max(entries, key=most_nodes, default=())
+
+
+def most_nodes(pools: tuple[PoolValues, ...]) -> int:
+    """Of all of them."""
+    return sum(pool.max_nodes for pool in pools)
+
+
+def shares_of(pools: tuple[PoolValues, ...], nodes: int) -> tuple[Share, ...]:
+    """A job's workers over pools: over as few of them as hold all, in their order, and as evenly as they allow."""
+    used = next((n for n in range(1, len(pools) + 1) if most_nodes(pools[:n]) >= nodes), len(pools))
+    left, found = nodes, []
+    for n, pool in enumerate(pools[:used]):
+        rest = most_nodes(pools[n + 1 : used])
+        here = max(-(-left // (used - n)), left - rest)
+        here = left if n + 1 == used else min(here, pool.max_nodes)
+        found.append(Share(pool, here, f"-{n + 1}" if used > 1 else ""))
+        left -= here
+    return tuple(found)
 
 
 def slug(name: str) -> str:
@@ -90,11 +111,12 @@ def _plan(
     release: Release,
     lustre: LustreValues,
     fabrics: tuple[FabricValues, ...],
-    pool: PoolValues | None,
+    pools: tuple[PoolValues, ...],
     nodes: int,
 ) -> JobValues:
     """The job, complete but for its name."""
     spec = profile.workload
+    pool = pools[0] if pools else None
     gpus = (pool.gpus_per_node if pool else 0) or 8
     folder = _folder(lustre.mount_path, _UNNAMED)
     draft = config.start(release, recipe)
@@ -126,6 +148,7 @@ def _plan(
         image=spec.image or release.image,
         kuberay=profile.platform.kuberay.version,
         pool=pool,
+        worker_groups=shares_of(pools, nodes),
         nodes=nodes,
         gpus=gpus,
         cpu_pool=profile.cluster.cpu_pool.name,

@@ -15,50 +15,49 @@ from typing import Any
 
 from groundplan.gpu import nvlink
 from groundplan.kernel.gke import RDMA_DEVICE_CLASS
-from groundplan.workload.values import JobValues
+from groundplan.workload.values import JobValues, Share
 
 
-def claims(job: JobValues) -> dict[str, str]:
-    """Name of each claim of a worker -> the template that it comes from."""
+def claims(job: JobValues, share: Share) -> dict[str, str]:
+    """Name of each claim of a worker -> the template that it comes from. An NVLink domain is a pool's own."""
     found = {}
-    if job.pool and job.pool.claimed_nics:
+    if share.pool.claimed_nics:
         found["rdma"] = f"{job.name}-rdma"
-    if job.pool and job.pool.nvlink_nodes:
-        found["nvlink"] = f"{job.name}-nvlink"
+    if share.pool.nvlink_nodes:
+        found["nvlink"] = f"{job.name}-nvlink{share.end}"
     return found
 
 
 def documents(job: JobValues, metadata: dict[str, Any]) -> list[dict[str, Any]]:
-    """The claims' templates; of the NVLink domain the domain, whose controller makes the template."""
-    found: list[dict[str, Any]] = []
-    templates = claims(job)
-    if "rdma" in templates and job.pool:
-        request = {
-            "name": "nics",
-            "exactly": {
-                "deviceClassName": RDMA_DEVICE_CLASS,
-                "allocationMode": "ExactCount",
-                "count": job.pool.claimed_nics,
-            },
-        }
-        found.append(
-            {
-                "apiVersion": "resource.k8s.io/v1",
-                "kind": "ResourceClaimTemplate",
-                "metadata": {**metadata, "name": templates["rdma"]},
-                "spec": {"spec": {"devices": {"requests": [request]}}},
-            }
-        )
-    if "nvlink" in templates:
-        found.append(nvlink.compute_domain(metadata, job.nodes, templates["nvlink"]))
-    return found
+    """The claims' templates; of NVLink domains the domains, whose controller makes the templates."""
+    found: dict[str, dict[str, Any]] = {}
+    for share in job.worker_groups:
+        templates = claims(job, share)
+        if "rdma" in templates:
+            name = templates["rdma"]
+            found[name] = _nics({**metadata, "name": name}, share.pool.claimed_nics)
+        if "nvlink" in templates:
+            name = templates["nvlink"]
+            found[name] = nvlink.compute_domain({**metadata, "name": f"{job.name}{share.end}"}, share.nodes, name)
+    return list(found.values())
 
 
-def in_pod(job: JobValues) -> list[dict[str, str]]:
+def _nics(metadata: dict[str, Any], count: int) -> dict[str, Any]:
+    """The template of a claim for so many RDMA NICs."""
+    exactly = {"deviceClassName": RDMA_DEVICE_CLASS, "allocationMode": "ExactCount", "count": count}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": metadata,
+        "spec": {"spec": {"devices": {"requests": [{"name": "nics", "exactly": exactly}]}}},
+    }
+
+
+def in_pod(job: JobValues, share: Share) -> list[dict[str, str]]:
     """For the worker's pod."""
-    return [{"name": name, "resourceClaimTemplateName": template} for name, template in claims(job).items()]
+    return [{"name": name, "resourceClaimTemplateName": template} for name, template in claims(job, share).items()]
 
 
-def in_container(job: JobValues) -> list[dict[str, str]]:
+def in_container(job: JobValues, share: Share) -> list[dict[str, str]]:
     """For the worker's container, which alone gets the devices."""
-    return [{"name": name} for name in claims(job)]
+    return [{"name": name} for name in claims(job, share)]

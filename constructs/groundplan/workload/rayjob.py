@@ -100,7 +100,7 @@ def _cluster_spec(job: JobValues) -> dict[str, Any]:
         "rayVersion": job.release.ray,
         "enableInTreeAutoscaling": False,
         "headGroupSpec": head_group(job),
-        "workerGroupSpecs": [worker_group(job)],
+        "workerGroupSpecs": [worker_group(job, share) for share in job.worker_groups],
     }
 
 

@@ -100,8 +100,9 @@ class WorkloadSpec(Section):
     """Image, for a mirror; it must hold the release. Default: the release's."""
     nodes: PositiveCount | None = None
     """GPU nodes of the job. Default: the recipe's."""
-    pool: ClusterName | None = None
-    """GPU pool of the job. Default: the first that has enough nodes."""
+    pool: ClusterName | Annotated[list[ClusterName], Field(min_length=1)] | None = None
+    """GPU pool of the job, or several of one machine type and zone. An entry with sub-blocks counts as all of its
+    pools. Default: the first entry that has enough nodes."""
     overrides: dict[str, Any] = {}
     """NeMo RL configuration keys and values, nested or dotted, over the recipe's. `+key` adds one that NeMo RL
     lacks."""

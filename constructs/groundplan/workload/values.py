@@ -57,6 +57,15 @@ class Queue:
 
 
 @dataclass(frozen=True)
+class Share:
+    """The workers of a job in one pool. `end` tells the shares of a job apart; empty when there is one."""
+
+    pool: PoolValues
+    nodes: int
+    end: str
+
+
+@dataclass(frozen=True)
 class JobValues:
     """A job with everything that follows from the profile.
 
@@ -78,6 +87,9 @@ class JobValues:
     image: str
     kuberay: str
     pool: PoolValues | None
+    """The pool, or the first of several alike."""
+    worker_groups: tuple[Share, ...]
+    """Its workers, pool by pool; none without a pool."""
     nodes: int
     gpus: int
     cpu_pool: str
@@ -98,6 +110,11 @@ class JobValues:
     worker_memory: str
     worker_shm: str
     queue: Queue | None = None
+
+    @property
+    def least_nodes(self) -> int:
+        """Nodes that its pools always have."""
+        return sum(share.pool.min_nodes for share in self.worker_groups)
 
     @property
     def transport(self) -> Transport:
