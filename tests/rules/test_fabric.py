@@ -27,6 +27,7 @@ SSH = {
     ]
 }
 KUEUE = {"platform.kueue": {"enabled": True, "topology": "none"}}
+BOTH = {"workload.pool": ["a", "b"], "workload.nodes": 4}
 MACHINES = str(Path(__file__).with_name("machines.yaml"))
 
 CASES = [
@@ -154,12 +155,8 @@ CASES = [
     ),
     Case(
         "job-pools-differ",
-        {
-            "gpu.pools": [{"name": "a"}, {"name": "b", "driver": "LATEST"}],
-            "workload.pool": ["a", "b"],
-            "workload.nodes": 4,
-        },
-        {"gpu.pools": [{"name": "a"}, {"name": "b"}], "workload.pool": ["a", "b"], "workload.nodes": 4},
+        {**BOTH, "gpu.pools": [{"name": "a"}, {"name": "b", "driver": "LATEST"}]},
+        {**BOTH, "gpu.pools": [{"name": "a"}, {"name": "b"}]},
         "workload.pool",
         ("a and b have not the same driver: DEFAULT and LATEST",),
     ),
