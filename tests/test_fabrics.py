@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from findings import ProfileError
+from groundplan.catalog.newer import pinned_versions
 from groundplan.gpu.transports.tcpxo import daemon_sets
 from groundplan.platform.kueue import counted_devices, kueue_objects, kueue_values
 from groundplan.platform.objects import network_objects
@@ -239,6 +240,17 @@ def test_a_job_spans_the_pools_of_sub_blocks() -> None:
     assert [d["spec"]["numNodes"] for d in objects_of(site, "ComputeDomain")] == [10, 10]
     selectors = [g["template"]["spec"]["nodeSelector"]["cloud.google.com/gke-nodepool"] for g in groups]
     assert selectors == ["gb200-1", "gb200-2"]
+
+
+def test_any_open_reservation_and_never_on_demand() -> None:
+    """The word is newer than the bindings' provider, so the stack requires the pinned one."""
+    text = SMALL.replace("reservation: my-reservation\n", "") + "gpu: {pools: [{capacity: any_reservation}]}\n"
+    site = synthesized(text)
+    (pool,) = (p for p in site.resources("google_container_node_pool").values() if p["name"] == "a4-highgpu-8g")
+    affinity = pool["node_config"]["reservation_affinity"]
+    assert affinity == {"consume_reservation_type": "ANY_RESERVATION_THEN_FAIL"}
+    required = site.stacks["gpu"]["terraform"]["required_providers"]["google"]["version"]
+    assert required == pinned_versions()["google"]
 
 
 @pytest.mark.parametrize(

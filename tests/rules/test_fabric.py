@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,30 @@ CASES = [
         {"gpu.pools": [{"name": "a"}], "workload.pool": ["a"]},
         "workload.pool",
         ("there is no GPU pool `c`", "pools: a"),
+    ),
+    Case(
+        "reservation-inactive",
+        {"reservation": {"name": "r", "active_from": "2027-02-01"}},
+        {"reservation": {"name": "r", "active_from": "2026-12-01"}},
+        f"{POOL}.nodes",
+        ("from 2027-02-01 on", "`autoscaling: {min: 0, max: 2}`"),
+        as_of=date(2026, 12, 3),
+    ),
+    Case(
+        "zone-hint",
+        {"zone": "us-central1-c"},
+        {"zone": "us-central1-b"},
+        "zone",
+        ("a4-highgpu-8g is not listed in us-central1-c", "us-south1-b"),
+        "warning",
+    ),
+    Case(
+        "zone-hint",
+        {"zone": "us-central1-d", f"{POOL}.machine_type": "a3-megagpu-8g", f"{POOL}.zone": "us-central1-a"},
+        {"zone": "us-central1-f", f"{POOL}.machine_type": "a3-megagpu-8g", f"{POOL}.zone": "us-central1-a"},
+        "zone",
+        ("Managed Lustre is not listed in us-central1-d",),
+        "warning",
     ),
     Case(
         "claims-empty-pool",

@@ -251,7 +251,7 @@ CASES = [
     ],
 )
 def test_a_pool_in_another_zone_is_told_once(edits: dict[str, object], rule: str) -> None:
-    assert [f.rule for f in findings(edits)] == [rule]
+    assert [f.rule for f in findings(edits) if f.rule != "zone-hint"] == [rule]
 
 
 def test_a_refused_machine_is_not_advised() -> None:

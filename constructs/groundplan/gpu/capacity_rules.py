@@ -124,6 +124,31 @@ def reservation_unused(site: Site) -> Iterator[Problem]:
         )
 
 
+@rule("reservation-inactive")
+def reservation_inactive(site: Site) -> Iterator[Problem]:
+    """A pool wants nodes of a reservation whose machines are not there yet.
+
+    A future reservation, or one of the calendar, holds machines from a day on; before it the pool's creation waits two
+    hours and fails. The pool can be made empty, and grow when a job asks.
+
+    Source: Compute Engine, "Future reservations" and "Calendar mode"; cluster-toolkit, gke-node-pool,
+    `is_reservation_active`. Judged with `--as-of` alone.
+
+    Mend: `autoscaling: {min: 0, max: N}` until that day.
+    """
+    for pool in site.pools:
+        active = pool.reservation.active_from if pool.reservation else None
+        if pool.capacity != "reservation" or active is None or site.as_of is None or active <= site.as_of:
+            continue
+        if pool.min_nodes:
+            yield Problem(
+                pool_path(pool, "autoscaling", "min") if pool.spec.autoscaling else pool_path(pool, "nodes"),
+                f"GPU pool {pool.name} starts at {pool.min_nodes} nodes, and the reservation {pool.reservation_path} "
+                f"has machines from {active} on",
+                f"use `autoscaling: {{min: 0, max: {pool.max_nodes}}}` until then",
+            )
+
+
 @rule("reservation-oversubscribed")
 def reservation_oversubscribed(site: Site) -> Iterator[Problem]:
     """Pools want more machines than their reservation holds.

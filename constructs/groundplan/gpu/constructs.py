@@ -17,7 +17,7 @@ from constructs import Construct
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from groundplan.catalog.newer import set_newer
+from groundplan.catalog.newer import require_pinned, set_newer
 from groundplan.gpu.fabric_constructs import (
     AttachedNetworks,
     GvnicNetwork,
@@ -228,6 +228,8 @@ class GpuNodePool(Part):
             timeouts=pool.ContainerNodePoolTimeouts(create="120m", update="120m", delete="120m"),
             depends_on=list(depends_on) or None,
         )
+        if props.capacity == "any_reservation":
+            require_pinned(self.node_pool)  # the word is newer than the bindings' provider (7.40.0)
         if props.managed_networks:
             set_newer(self.node_pool, "network_config.accelerator_network_profile", "auto")
         if props.drain_hours:
@@ -304,6 +306,8 @@ def _node_config(props: GpuNodePoolProps) -> pool.ContainerNodePoolNodeConfig:
 
 def _affinity(props: GpuNodePoolProps) -> pool.ContainerNodePoolNodeConfigReservationAffinity:
     """The reservation by its full name, or the explicit word that none may be used, which GKE demands elsewhere."""
+    if props.capacity == "any_reservation":
+        return pool.ContainerNodePoolNodeConfigReservationAffinity(consume_reservation_type="ANY_RESERVATION_THEN_FAIL")
     if props.capacity != "reservation":
         return pool.ContainerNodePoolNodeConfigReservationAffinity(consume_reservation_type="NO_RESERVATION")
     return pool.ContainerNodePoolNodeConfigReservationAffinity(

@@ -12,6 +12,7 @@ from groundplan.kernel.fields import (
     Cidr,
     ClusterName,
     Count,
+    Day,
     KubernetesLabelKey,
     KubernetesLabelValue,
     NamePrefix,
@@ -24,7 +25,7 @@ from groundplan.kernel.fields import (
 from groundplan.kernel.gke import JUMBO_MTU
 
 Fabric = Literal["own", "managed"]
-Capacity = Literal["reservation", "spot", "on_demand", "flex_start", "queued"]
+Capacity = Literal["reservation", "any_reservation", "spot", "on_demand", "flex_start", "queued"]
 
 
 class Reservation(Section):
@@ -40,6 +41,8 @@ class Reservation(Section):
     """Sub-block of the block."""
     count: PositiveCount | None = None
     """Machines it holds, where you know: pools that want more are refused."""
+    active_from: Day | None = None
+    """Day from which its machines are there (future reservations, calendar mode); judged with `check --as-of`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -164,7 +167,8 @@ class GpuPool(Section):
     autoscaling: Autoscaling | None = None
     """Fewest and most nodes."""
     capacity: Capacity = "reservation"
-    """Where the machines come from."""
+    """Where the machines come from. reservation: the one that is named. any_reservation: any open one of the project
+    that fits, and never on demand."""
     reservation: Reservation | None = None
     """The reservation. Default: the profile's top-level `reservation`."""
     sub_blocks: Annotated[list[ResourceName], Field(min_length=1)] | None = None
