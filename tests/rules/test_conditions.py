@@ -280,6 +280,13 @@ CASES = [
                 None,
                 base={"data.train.dataset_name": "ResponseDataset", "++data.train.data_path": "/data/x.jsonl"},
             ),
+            (
+                "I3",
+                "~data.use_multiple_dataloader",
+                {"~data.use_multiple_dataloader": None},
+                {"data.use_multiple_dataloader": False},
+                {},
+            ),
             _row("I6", "data.default.prompt_file", "/prompts/cot.txt", "/data/cot.txt", severity="warning"),
             _row("I7", "data.default.env_name", "code", "math"),
             _row("I8", "policy.tokenizer.chat_template_kwargs", "enable_thinking", None),

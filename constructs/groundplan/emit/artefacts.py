@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib import resources
 from typing import Any
 
@@ -17,9 +18,9 @@ from groundplan.site.releases import roce_archs, site_releases
 from groundplan.site.resolve import Site
 
 
-def artefacts(site: Site) -> dict[str, str]:
-    """Path within the output folder -> text."""
-    return {"rayjob.yaml": job_yaml(site), "runbook.md": runbook(site)}
+def artefacts(site: Site, profile: str) -> dict[str, str]:
+    """Path within the output folder -> text. `profile` is the name of the profile's file, for the run-book."""
+    return {"rayjob.yaml": job_yaml(site), "runbook.md": runbook(site, profile)}
 
 
 def job_yaml(site: Site) -> str:
@@ -30,7 +31,7 @@ def job_yaml(site: Site) -> str:
     return head + "".join(f"---\n{to_yaml(document)}" for document in site.job_objects)
 
 
-def runbook(site: Site) -> str:
+def runbook(site: Site, profile: str) -> str:
     """Order, commands and day-2 work of this very site, with its own names filled in."""
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: resources.files(__package__).joinpath(name).read_text("utf-8")),
@@ -45,6 +46,7 @@ def runbook(site: Site) -> str:
     return environment.get_template("runbook.md.j2").render(
         site=site,
         profile=site.profile,
+        profile_file=shlex.quote(profile),
         entries=site.stacks,
         stack={entry.name: site.stack_name(entry.name) for entry in site.stacks},
         own_stacks=[site.stack_name(entry.name) for entry in site.stacks if entry.name != "host"],
