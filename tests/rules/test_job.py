@@ -334,6 +334,13 @@ CASES = [
         "warning",
     ),
     Case(
+        "config-required",
+        over({"~checkpointing.save_period": None}, release="v0.7.0"),
+        over({"~checkpointing.save_period": None}, release="v0.6.0"),
+        at("~checkpointing.save_period"),
+        ("`checkpointing.save_period`", "v0.7.0", "`checkpointing.save_period: 10`"),
+    ),
+    Case(
         "config-needed",
         over({"~policy.model_name": None}),
         over({"policy.model_name": "Qwen/Qwen2.5-1.5B-Instruct"}),

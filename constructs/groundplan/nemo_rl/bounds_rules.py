@@ -139,10 +139,11 @@ def missing(training: Training) -> dict[str, tuple[ProfilePath, str]]:
     needed = [key for key in shipped("nemo_rl")["needed"] if not (defaults and key.startswith("loss_fn."))]
     found: dict[str, tuple[ProfilePath, str]] = {}
     for path, (at, prefix, value) in written(training.overrides).items():
-        gone = [key for key in needed if _covers(path, key) and not training.config.has(key)]
         # A leaf set to null is of the wrong type, which config-type says.
         group = path not in training.release.keys and path not in training.recipe.sets
-        if gone and (prefix == "~" or (value is None and group)):
+        if prefix != "~" and not (value is None and group):
+            continue
+        if any(_covers(path, key) and not training.config.has(key) for key in needed):
             found[path] = (at, f"`~{path}`" if prefix == "~" else f"`{prefix}{path}: null`")
     return found
 

@@ -45,6 +45,8 @@ def setting(key: str, value: Any) -> str:
 
 def yaml_text(value: Any) -> str:
     """A value as a profile would have it, on one line."""
+    if value is None or isinstance(value, bool | int):  # the usual ones, without a whole writer of YAML
+        return "null" if value is None else str(value).lower()
     return str(yaml.safe_dump(value, default_flow_style=True, width=4096)).strip().removesuffix("...").strip()
 
 
