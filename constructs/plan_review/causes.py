@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from plan_review import display
 from plan_review.differences import UNKNOWN
+from plan_review.drift import without_indices
 from plan_review.model import Action, Change
 
 #: Terraform's word -> ours.
@@ -71,4 +72,4 @@ def _own_cause(change: Change) -> bool:
 
 
 def _base(change: Change) -> str:
-    return change.address.partition("[")[0]
+    return without_indices(change.address)

@@ -7,6 +7,7 @@ Nobody changed those.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,9 +21,22 @@ def changed_outside(entries: Any, configuration: Any) -> tuple[str, ...]:
     """The addresses of `resource_drift` that somebody changed; `configuration` is that of the plan."""
     if not isinstance(entries, list):
         return ()
-    written = dict(_expressions(values.get(configuration, "root_module", {}), ""))
+    written = written_expressions(configuration)
     found = {str(each.get("address")) for each in entries if isinstance(each, dict) and _changed(each, written)}
     return tuple(sorted(found))
+
+
+def written_expressions(configuration: Any) -> dict[str, Any]:
+    """Address without indices -> the expressions of its configuration in a plan."""
+    return dict(_expressions(values.get(configuration, "root_module", {}), ""))
+
+
+def without_indices(address: str) -> str:
+    """``module.a["x"].google_b.c[0]`` -> ``module.a.google_b.c``: where its configuration stands."""
+    return _INDEX.sub("", address)
+
+
+_INDEX = re.compile(r"\[(?:\"(?:[^\"\\]|\\.)*\"|[^\]]*)\]")
 
 
 def _expressions(module: Any, prefix: str) -> Iterator[tuple[str, Any]]:
@@ -30,7 +44,7 @@ def _expressions(module: Any, prefix: str) -> Iterator[tuple[str, Any]]:
         return
     for each in module.get("resources") or []:
         if isinstance(each, dict):
-            yield f"{prefix}{each.get('address')}", each.get("expressions")
+            yield f"{prefix}{each.get('address')}", each.get("expressions") or {}
     calls = module.get("module_calls")
     for name, call in calls.items() if isinstance(calls, dict) else ():
         if isinstance(call, dict):
@@ -44,7 +58,7 @@ def _changed(entry: dict[str, Any], written: dict[str, Any]) -> bool:
         return True  # made or deleted outside, or told in a form that we cannot read
     mirrored = MIRRORS.get(str(entry.get("type")), frozenset())
     own = {key for key in {*old, *new} if key not in mirrored}
-    expressions = written.get(str(entry.get("address")).partition("[")[0])
+    expressions = written.get(without_indices(str(entry.get("address"))))
     return _differ({key: old.get(key) for key in own}, {key: new.get(key) for key in own}, expressions)
 
 

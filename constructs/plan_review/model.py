@@ -35,7 +35,8 @@ class Change:
 
     `unknown`, `secret_before` and `secret_after` are Terraform's marks: true, or the shape of the value with true where
     a value is known only after the apply, or hidden. `replace_paths` are the arguments that force a replacement;
-    `reason` is Terraform's word for why it acts; `refers` are the resources that its configuration names.
+    `reason` is Terraform's word for why it acts; `refers` are the resources that its configuration names, and `written`
+    the expressions of that configuration (None where the plan holds none).
     """
 
     stack: str
@@ -53,6 +54,7 @@ class Change:
     previous_address: str = ""
     create_first: bool = False
     refers: frozenset[str] = frozenset()
+    written: Any = None
 
     @property
     def gone(self) -> bool:

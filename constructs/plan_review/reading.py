@@ -12,7 +12,7 @@ from typing import Any
 
 from findings import UserError
 from plan_review import sensitivity, values
-from plan_review.drift import changed_outside
+from plan_review.drift import changed_outside, without_indices, written_expressions
 from plan_review.model import Action, Change, Plan
 
 _MAKE = "make one with `terraform show -json PLANFILE > plan.json`"
@@ -124,10 +124,10 @@ def plan_of(document: dict[str, Any], stack: str, file: str = "", digest: str = 
     if not isinstance(entries, list):
         raise UnusableInput(f"{file} is malformed: resource_changes is no list")
     configuration = document.get("configuration") if isinstance(document.get("configuration"), dict) else {}
-    refers = _references(configuration or {})
+    written = written_expressions(configuration)
     changes = []
     for position, entry in enumerate(entries):
-        change = _change(entry, stack, refers)
+        change = _change(entry, stack, written)
         if isinstance(change, str):
             raise UnusableInput(f"{file} is malformed: resource_changes[{position}] {change}")
         if change:
@@ -153,7 +153,7 @@ def plan_of(document: dict[str, Any], stack: str, file: str = "", digest: str = 
     )
 
 
-def _change(entry: Any, stack: str, refers: dict[str, frozenset[str]]) -> Change | str | None:
+def _change(entry: Any, stack: str, written: dict[str, Any]) -> Change | str | None:
     """One change; a text says what is wrong with its shape; None for what is no change of a resource."""
     if not isinstance(entry, dict):
         return "is no object"
@@ -165,10 +165,11 @@ def _change(entry: Any, stack: str, refers: dict[str, frozenset[str]]) -> Change
         return "has no type or address"
     if entry.get("mode") == "data":
         return None
+    plain = without_indices(address)
+    outer = plain.rsplit(".", 2)[0] + "." if plain.count(".") > 1 else ""
     if isinstance(entry.get("deposed"), str):
         address += f" (deposed {entry['deposed']})"
     old, new = body.get("before"), body.get("after")
-    plain = address.partition("[")[0]
     return Change(
         stack=stack,
         address=address,
@@ -184,7 +185,8 @@ def _change(entry: Any, stack: str, refers: dict[str, frozenset[str]]) -> Change
         reason=str(entry.get("action_reason") or ""),
         previous_address=str(entry.get("previous_address") or ""),
         create_first=body["actions"] == ["create", "delete"],
-        refers=refers.get(plain, frozenset()),
+        refers=frozenset(_mentioned(written.get(plain), outer)),
+        written=written.get(plain),
     )
 
 
@@ -208,24 +210,6 @@ def _paths(found: Any) -> tuple[values.Path, ...]:
     if not isinstance(found, list):
         return ()
     return tuple(tuple(p for p in each if isinstance(p, str | int)) for each in found if isinstance(each, list))
-
-
-def _references(configuration: dict[str, Any]) -> dict[str, frozenset[str]]:
-    """Address in the configuration -> addresses of resources that its expressions name."""
-    found: dict[str, frozenset[str]] = {}
-    pending: list[tuple[str, Any]] = [("", configuration.get("root_module"))]
-    while pending:
-        prefix, module = pending.pop()
-        if not isinstance(module, dict):
-            continue
-        for each in module.get("resources") or []:
-            if isinstance(each, dict) and isinstance(each.get("address"), str):
-                found[prefix + each["address"]] = frozenset(_mentioned(each.get("expressions"), prefix))
-        calls = module.get("module_calls")
-        for name, call in calls.items() if isinstance(calls, dict) else ():
-            if isinstance(call, dict):
-                pending.append((f"{prefix}module.{name}.", call.get("module")))
-    return found
 
 
 def _mentioned(expressions: Any, prefix: str) -> set[str]:

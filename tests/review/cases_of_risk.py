@@ -228,6 +228,36 @@ RISK: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
     ),
 }
 
+RISK |= {
+    "unjudged-update": (
+        "warning",
+        [update("aws_db_instance.d", {"identifier": "d", "multi_az": True}, {"identifier": "d", "multi_az": False})],
+        [update("aws_db_instance.d", {"identifier": "d", "tags": {"a": "b"}}, {"identifier": "d", "tags": {"a": "c"}})],
+    ),
+    "unknown-until-apply": (
+        "warning",
+        [change("google_compute_firewall.f", ["create"], None, FIREWALL, after_unknown={"source_ranges": True})],
+        [
+            change(
+                "google_compute_firewall.f",
+                ["create"],
+                None,
+                {**FIREWALL, "source_ranges": ["10.0.0.0/8"]},
+                after_unknown={"self_link": True},
+            )
+        ],
+    ),
+    "unjudged-access": (
+        "warning",
+        [
+            create(
+                "aws_iam_role_policy_attachment.a", role="r", policy_arn="arn:aws:iam::aws:policy/AdministratorAccess"
+            )
+        ],
+        [create("aws_cloudwatch_log_group.g", name="g")],
+    ),
+}
+
 #: Rules on a plan as such: what its JSON says that trips it, and what does not.
 ON_WHOLE_PLANS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "plan-errored": ({"errored": True, "complete": True}, {"errored": False, "complete": True}),

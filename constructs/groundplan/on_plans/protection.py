@@ -138,6 +138,7 @@ def _breach(change: Change, guard: Guard, old: Any, new: Any) -> Breach:
         f"{loss(change).noun} loses a guard: {guard.path} {display.show(old)} -> {becomes}",
         "leave it on, or put it back after what needs it",
         guard.risk,
+        arguments=(guard.path,),
     )
 
 
@@ -192,6 +193,7 @@ def maintenance_guard(plans: Sequence[Plan]) -> Iterator[Breach]:
                     f"cluster {change.label} loses {what}",
                     "keep it until the run that it covers has ended",
                     "GKE may drain nodes for upgrades while a job runs",
+                    arguments=("maintenance_policy",),
                 )
 
 
