@@ -65,7 +65,9 @@ def test_profile_of_the_environment_and_of_cdktf_json(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text(SMALL + "site: two\n")
     (tmp_path / "cdktf.json").write_text(json.dumps({"context": {"profile": "one.yaml"}}))
     assert "one-network" in run("synth", cwd=tmp_path).stdout
-    assert "two-network" in run("synth", cwd=tmp_path, GROUNDPLAN_PROFILE="two.yaml").stdout
+    assert "two-network" in run("synth", "-o", "two", cwd=tmp_path, GROUNDPLAN_PROFILE="two.yaml").stdout
+    deploy = "GROUNDPLAN_PROFILE=two.yaml cdktf deploy two-network two-storage two-cluster two-gpu two-platform two-wo"
+    assert deploy in (tmp_path / "two" / "runbook.md").read_text()
 
 
 def test_doctor_reports_as_json() -> None:
