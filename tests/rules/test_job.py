@@ -334,6 +334,28 @@ CASES = [
         "warning",
     ),
     Case(
+        "config-file",
+        {"workload.config": "no-such.yaml"},
+        given(),
+        "workload.config",
+        ("no-such.yaml", "cannot be read"),
+    ),
+    Case(
+        "entry-script",
+        given(script="examples/run_ppo.py"),
+        given(script="examples/run_vlm_grpo.py"),
+        "workload.script",
+        ("v0.6.0 has no examples/run_ppo.py", "examples/run_grpo.py"),
+    ),
+    Case(
+        "script-unjudged",
+        given(script="examples/run_sft.py"),
+        given(script="examples/run_vlm_grpo.py"),
+        "workload.script",
+        ("trains by sft",),
+        "warning",
+    ),
+    Case(
         "config-required",
         over({"~checkpointing.save_period": None}, release="v0.7.0"),
         over({"~checkpointing.save_period": None}, release="v0.6.0"),

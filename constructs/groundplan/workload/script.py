@@ -15,13 +15,16 @@ from groundplan.workload.values import JobValues
 FOLDER = "/etc/groundplan"
 TRAIN = "train.sh"
 PREPARE = "prepare_gsm8k.py"
+CONFIG = "config.yaml"
 
-__all__ = ["FOLDER", "PREPARE", "TRAIN", "scripts"]
+__all__ = ["CONFIG", "FOLDER", "PREPARE", "TRAIN", "scripts"]
 
 
 def scripts(job: JobValues) -> dict[str, str]:
     """File name -> text of every script of the head."""
     files = {TRAIN: train_script(job)}
+    if job.file:
+        files[CONFIG] = job.file.text
     if job.prepares_data:
         files[PREPARE] = _PREPARE
     return files

@@ -9,6 +9,7 @@ from groundplan.gpu.fabric_values import Nic
 from groundplan.gpu.transports import Transport, transport_of
 from groundplan.gpu.values import PoolValues
 from groundplan.nemo_rl.config import Config
+from groundplan.nemo_rl.config_file import ConfigFile
 from groundplan.nemo_rl.hydra import Override
 from groundplan.nemo_rl.releases import Model, Recipe, Release
 from groundplan.nemo_rl.training import lies_under
@@ -109,6 +110,8 @@ class JobValues:
     worker_cpu: int
     worker_memory: str
     worker_shm: str
+    file: ConfigFile | None = None
+    """The user's own configuration; None when the job has a recipe."""
     queue: Queue | None = None
 
     @property
