@@ -17,12 +17,12 @@ from groundplan.nemo_rl.places import place
 from groundplan.nemo_rl.shape import shape_of
 from groundplan.site.job import MAX_BASE_NAME
 from groundplan.site.resolve import Site
-from groundplan.workload import fit_rules, queue_rules, recipe_rules, training_rules
+from groundplan.workload import fit_rules, local_rules, queue_rules, recipe_rules, training_rules
 from groundplan.workload.environment import MANAGED, environment_of
 from groundplan.workload.training_rules import training_of
 from groundplan.workload.values import JobValues
 
-__all__ = ["fit_rules", "queue_rules", "recipe_rules", "training_rules"]
+__all__ = ["fit_rules", "local_rules", "queue_rules", "recipe_rules", "training_rules"]
 
 _RELEASE_TAG = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
 

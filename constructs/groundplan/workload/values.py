@@ -130,8 +130,9 @@ class JobValues:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Hugging Face models that a prefetch brings, without repeats."""
-        return tuple(dict.fromkeys((self.model.name, *self.spec.prefetch.models)))
+        """Hugging Face models that a prefetch brings, without repeats; one by its folder is there already."""
+        named = (self.model.name, *self.spec.prefetch.models)
+        return tuple(dict.fromkeys(name for name in named if name and not name.startswith(("/", ".", "~"))))
 
     def shares(self, folder: str) -> bool:
         """Whether `folder` lies on the file system that all pods share."""
