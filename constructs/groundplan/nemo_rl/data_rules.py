@@ -10,6 +10,7 @@ from groundplan.nemo_rl.config import VLLM
 from groundplan.nemo_rl.models import model_shape
 from groundplan.nemo_rl.places import place
 from groundplan.nemo_rl.releases import WORKDIR
+from groundplan.nemo_rl.shape import reward_model_on
 from groundplan.nemo_rl.stated import setting
 from groundplan.nemo_rl.training import Training, check, lies_under
 
@@ -94,7 +95,7 @@ def _workers(facts: Facts) -> Broken | None:
 
 
 def _reward_model(facts: Facts) -> Broken | None:
-    if not facts.on(f"{_REWARD}.enabled"):
+    if not reward_model_on(facts.config):
         return None
     needs = {
         f"{_REWARD}.reward_model_cfg.enabled": True,
