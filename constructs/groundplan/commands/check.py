@@ -40,7 +40,8 @@ def check(profiles: tuple[Path, ...], format_: str, strict: bool, as_of: date | 
     """Say everything that is wrong with PROFILES, and exit 1 if that is more than warnings.
 
     Each profile is checked on its own; several also against one another, for clashes between sites of one project or
-    network. Without PROFILES, the one that GROUNDPLAN_PROFILE or the `profile` context of cdktf.json names is taken.
+    network. Without PROFILES, the one that GROUNDPLAN_PROFILE or the `profile` context of cdktf.json names is taken,
+    else profile.yaml.
 
     A rule can be ignored in the profile: `ignore: [{rule: RULE, reason: why}]`. It stays in the report.
 

@@ -12,6 +12,7 @@ import click
 from findings import RULES, Location, Subject, writers
 from findings.printing import print_report
 from groundplan import __version__
+from groundplan.kernel.settings import default_profile
 from staged_terraform import OptionalPackageMissing, require_optional_packages
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _UNTIL = ("validate", "plan", "apply", "destroy")
 
 
 @click.command("rehearse")
-@click.argument("profile", type=click.Path(exists=True, path_type=Path))
+@click.argument("profile", required=False, type=click.Path(path_type=Path))
 @click.option("--until", type=click.Choice(_UNTIL), default="destroy", show_default=True, help="The last step to take.")
 @click.option("--stack", default="", metavar="STACK", help="Stop after this stack (network, storage, cluster, ...).")
 @click.option(
@@ -46,7 +47,7 @@ _UNTIL = ("validate", "plan", "apply", "destroy")
 @click.pass_context
 def rehearse(
     context: click.Context,
-    profile: Path,
+    profile: Path | None,
     until: str,
     stack: str,
     faults: tuple[str, ...],
@@ -57,13 +58,14 @@ def rehearse(
 ) -> None:
     """Take a site through the real Terraform on simulated providers: no cloud, no credentials, no network.
 
-    PROFILE is a profile, or the folder of a synth output. The stacks are validated, planned and applied in order in
-    one simulated cloud, planned again (nothing may be left to change), and destroyed. Your state and folders are not
-    touched.
+    PROFILE is a profile (default: as for `groundplan synth`), or the folder of a synth output. The stacks are
+    validated, planned and applied in order in one simulated cloud, planned again (nothing may be left to change), and
+    destroyed. Your state and folders are not touched.
 
     Faults: quota, stock-out, reservation-not-found, timeout, api-disabled, drift, normalise, interrupt, kill, lock,
     failed-install; api-401, api-503, api-reset (of the Kubernetes API, when a stack that stands is refreshed).
     """
+    profile = profile or default_profile()
     try:
         require_optional_packages()
     except OptionalPackageMissing as problem:
