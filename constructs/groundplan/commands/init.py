@@ -14,6 +14,7 @@ import click
 import jinja2
 
 from findings import Finding, ProfileError, UserError
+from findings.printing import write_text
 from findings.text import format_finding, print_findings
 from groundplan.commands.schema import schema_text
 from groundplan.commands.tutorial_variables import VARIABLES, Taken, variable_at, words_from_environment
@@ -60,14 +61,11 @@ def init(file: Path, from_env: bool, force: bool, **options: Any) -> None:
     text = render(words, file)
     warnings = _checked(text, file, names)
     written = [file.name]
-    try:
-        file.write_text(text, "utf-8")
-        schema = file.parent / SCHEMA_FILE
-        if not schema.exists():
-            schema.write_text(schema_text(), "utf-8")
-            written.append(f"{SCHEMA_FILE} (for your editor)")
-    except OSError as error:
-        raise UserError(f"cannot write {file}: {error.strerror}") from None
+    write_text(file, text)
+    schema = file.parent / SCHEMA_FILE
+    if not schema.exists():
+        write_text(schema, schema_text())
+        written.append(f"{SCHEMA_FILE} (for your editor)")
     for finding in warnings:
         click.echo(format_finding(finding) + "\n", err=True)
     if taken:

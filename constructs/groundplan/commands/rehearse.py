@@ -29,6 +29,7 @@ _UNTIL = ("validate", "plan", "apply", "destroy")
     "--fault", "faults", multiple=True, metavar="KIND[:TYPE]", help="Play a fault, then recover; TYPE may be `each`."
 )
 @click.option("--existing", multiple=True, metavar="TYPE/NAME", help="Something outside the site that exists already.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep plans and report in this folder.")
 @click.option(
     "--from",
@@ -55,6 +56,7 @@ def rehearse(
     keep: Path | None,
     previous: Path | None,
     form: str,
+    output: Path | None,
 ) -> None:
     """Take a site through the real Terraform on simulated providers: no cloud, no credentials, no network.
 
@@ -75,13 +77,15 @@ def rehearse(
     from staged_terraform import Fault, NoStacks, Options, Progress, StackMissing, TerraformMissing, WheelMissing
     from staged_terraform import executable as terraform
 
+    if keep:
+        keep.mkdir(parents=True, exist_ok=True)  # said now, not after the rehearsal
     try:
         terraform()
         for each in faults:
             Fault.parse(each)
         named = frozenset(_existing(each) for each in existing)
         with tempfile.TemporaryDirectory(prefix="groundplan-synth-") as folder, Progress() as progress:
-            output, outside = _synth_output(profile, Path(folder))
+            folders, outside = _synth_output(profile, Path(folder))
             options = Options(
                 until=until,  # type: ignore[arg-type]
                 stack=stack,
@@ -90,10 +94,10 @@ def rehearse(
                 existing=named | outside,
                 keep=keep,
             )
-            report = rehearsed(output, options, progress)
+            report = rehearsed(folders, options, progress)
     except (TerraformMissing, WheelMissing, NoStacks, StackMissing, ValueError) as problem:
         _refuse(context, str(problem))
-    print_report(_render(form, report, profile), "groundplan rehearse")
+    print_report(_render(form, report, profile), "groundplan rehearse", output)
     context.exit(0 if report.ok else 1)
 
 

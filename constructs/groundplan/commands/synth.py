@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @click.argument("profile", required=False, type=click.Path(path_type=Path))
 @click.option(
     "-o",
+    "--output",
     "--out",
+    "out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("cdktf.out"),
     show_default=True,
