@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from findings.printing import write_text
 from groundplan.kernel.settings import default_profile
 from groundplan.site.check import checked_site
 
@@ -13,7 +14,7 @@ from groundplan.site.check import checked_site
 @click.command()
 @click.argument("profile", required=False, type=click.Path(path_type=Path))
 @click.option("--explain", is_flag=True, help="Say where each value comes from instead: recipe, release, machine, you.")
-@click.option("--output", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
 def rayjob(profile: Path | None, explain: bool, output: Path | None) -> None:
     """Print the Kubernetes objects of PROFILE's job, as its workload stack applies them.
 
@@ -27,6 +28,4 @@ def rayjob(profile: Path | None, explain: bool, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    partial = output.with_name(f".{output.name}.partial")
-    partial.write_text(text, "utf-8")
-    partial.replace(output)
+    write_text(output, text)
