@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from workload.jobs import objects, site
+from workload.jobs import objects, site, train_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = Path(os.environ.get("GROUNDPLAN_RAY_PYTHON", ROOT / ".venv-ray/bin/python"))
@@ -176,16 +176,13 @@ def _site(folder: Path) -> Any:
 
 def _unpack(folder: Path) -> str:
     """Lay the script and the image's folder into `folder`; return the entrypoint with its paths."""
-    found = objects(_site(folder))
-    script = found["ConfigMap"]["data"]["train.sh"].replace("/opt/nemo-rl", str(folder / "nemo-rl"))
-    examples = folder / "nemo-rl/examples"
-    examples.mkdir(parents=True, exist_ok=True)
-    (examples / "run_grpo.py").write_text(TRAINER)
-    mounted = folder / "scripts"
-    mounted.mkdir(exist_ok=True)
-    (mounted / "train.sh").write_text(script)
-    entrypoint: str = found["RayJob"]["spec"]["entrypoint"]
-    return entrypoint.replace("/etc/groundplan", str(mounted))
+    of = _site(folder)
+    image = folder / "nemo-rl"
+    (image / "examples").mkdir(parents=True, exist_ok=True)
+    (image / "examples/run_grpo.py").write_text(TRAINER)
+    train_script(of, image)
+    entrypoint: str = objects(of)["RayJob"]["spec"]["entrypoint"]
+    return entrypoint.replace("/etc/groundplan", str(image / "scripts"))
 
 
 def test_the_readiness_probe_is_answered(head: Head) -> None:

@@ -19,7 +19,7 @@ from groundplan.storage.values import LustreValues
 from groundplan.workload import rayjob
 from groundplan.workload.environment import environment_of
 from groundplan.workload.spec import WorkloadSpec
-from groundplan.workload.values import JobValues, Queue, SecretVariable, Share, WorkerSize
+from groundplan.workload.values import SAVE_CONSOLIDATED, JobValues, Queue, SecretVariable, Share, WorkerSize
 
 #: Longest name before the hyphen and the hash.
 MAX_BASE_NAME = rayjob.MAX_NAME - rayjob.HASH_DIGITS - 1
@@ -128,6 +128,8 @@ def _plan(
     if spec.mode == "job" and draft.values.get("checkpointing.enabled") is True and SAVE_BY not in draft.overrides:
         # A constant here: the name must not change with the deadline, which is changed in place.
         draft.set(SAVE_BY, _UNNAMED, "site")
+    if spec.export.enabled and _saves_shards(draft) and SAVE_CONSOLIDATED not in draft.overrides:
+        draft.set(SAVE_CONSOLIDATED, True, "site")
     composed = config.Config(draft.values)
     model = model_of(composed.text("policy.model_name"))
     secrets = effective_secrets(profile.secrets, model)
@@ -158,7 +160,7 @@ def _plan(
         folder=folder,
         config=composed,
         overrides=tuple(draft.overrides.values()),
-        environment=environment_of(release, machine, composed, lustre.mount_path) | spec.environment,
+        environment=environment_of(release, machine, lustre.mount_path) | spec.environment,
         site_secrets=secrets,
         secrets=_secrets(secrets),
         image_pull_secret=secrets.image_pull or "",
@@ -215,6 +217,14 @@ def _dataset(recipe: Recipe, release: Release, folder: str) -> dict[str, object]
         "data.input_key": "question",
         "data.output_key": "answer",
     }
+
+
+def _saves_shards(draft: config.Draft) -> bool:
+    """Whether DTensor's second worker saves shards that no converter reads (NVIDIA-NeMo/RL#1535): then it has to write
+    the Hugging Face folder itself."""
+    values = config.Config(draft.values)
+    shards = values.get("checkpointing.model_save_format") == "safetensors"
+    return shards and values.get("policy.dtensor_cfg._v2") is True and not values.on("policy.megatron_cfg.enabled")
 
 
 def _shape(draft: config.Draft, nodes: int, gpus: int) -> dict[str, object]:

@@ -9,10 +9,9 @@ submits the training when Ray runs on all of them. Under Kueue it is also one ad
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any
 
-from groundplan.workload.script import FOLDER
+from groundplan.workload.script import FOLDER, program
 from groundplan.workload.values import JobValues
 
 SCRIPT = "preflight.py"
@@ -28,7 +27,7 @@ _PROBE_SPARE = 12
 
 def preflight_scripts() -> dict[str, str]:
     """File name -> text: node_check.py, which is a program of its own."""
-    return {SCRIPT: resources.files(__package__).joinpath("node_check.py").read_text("utf-8")}
+    return {SCRIPT: program("node_check.py")}
 
 
 def before_ray(job: JobValues) -> dict[str, Any]:

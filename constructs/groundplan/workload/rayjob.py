@@ -64,6 +64,8 @@ def ray_job(job: JobValues) -> dict[str, Any]:
         "activeDeadlineSeconds": job.spec.deadline_hours * 3600,
         "backoffLimit": job.spec.retries,
     }
+    if job.spec.suspend and job.queue is None:  # under Kueue the field is Kueue's
+        spec["suspend"] = True
     if knows(job.kuberay, "pre_running_deadline"):
         spec["preRunningDeadlineSeconds"] = startup_seconds(job)
     if job.spec.submission == "K8sJobMode":

@@ -28,6 +28,10 @@ ModelName = Annotated[
 VariableName = Annotated[
     str, Matching(r"[A-Za-z_][A-Za-z0-9_]*", "an environment variable's name: letters, digits and underscores")
 ]
+#: The name of a RayJob: a DNS label of at most 47 characters.
+RayJobName = Annotated[
+    str, Matching(r"[a-z]([-a-z0-9]{0,45}[a-z0-9])?", "the name of a RayJob, as `kubectl get rayjobs` shows it")
+]
 
 
 class Head(Section):
@@ -110,6 +114,10 @@ class WorkloadSpec(Section):
     """Environment variables of the head and the workers alike. Never a secret."""
     run: PositiveCount = 1
     """Raise it to start the same job again."""
+    resume_from: RayJobName | None = None
+    """Name of an earlier RayJob of the site, which has ended: the job goes on from its checkpoints."""
+    suspend: bool = False
+    """Stop the job and take its pods away; false again lets it go on from its last checkpoint."""
     submission: Literal["HTTPMode", "K8sJobMode"] = "HTTPMode"
     """How KubeRay hands the job to Ray."""
     retries: Count = 0
