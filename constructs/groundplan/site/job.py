@@ -13,7 +13,7 @@ from groundplan.nemo_rl import config
 from groundplan.nemo_rl.deadline import SAVE_BY, must_save_by
 from groundplan.nemo_rl.releases import Model, Recipe, Release, model_of, recipe_of, release_of
 from groundplan.platform.secrets import SECRETS, secret_name
-from groundplan.platform.spec import SecretReference, SecretsSpec
+from groundplan.platform.spec import INIT_CONTAINERS, SecretReference, SecretsSpec
 from groundplan.site.profile import Profile
 from groundplan.storage.values import LustreValues
 from groundplan.workload import rayjob
@@ -149,6 +149,7 @@ def _plan(
         model=model,
         image=spec.image or release.image,
         kuberay=profile.platform.kuberay.version,
+        operator_waits=profile.platform.kuberay.environment[INIT_CONTAINERS].lower() == "true",
         pool=pool,
         worker_groups=shares_of(pools, nodes),
         nodes=nodes,

@@ -11,7 +11,7 @@ from groundplan.catalog import shipped
 from groundplan.kernel.gke import parse
 from groundplan.workload import claims, prefetch
 from groundplan.workload.pods import JOB_LABEL, cpu_placement, head_group, pod_base, worker_group
-from groundplan.workload.preflight import preflight_scripts
+from groundplan.workload.preflight import preflight_scripts, probe_minutes
 from groundplan.workload.script import FOLDER, TRAIN, scripts
 from groundplan.workload.values import JobValues
 
@@ -83,7 +83,7 @@ def ray_cluster(job: JobValues) -> dict[str, Any]:
 
 def startup_seconds(job: JobValues) -> int:
     """Seconds until the cluster must be ready, checks before the start included."""
-    checks = job.spec.preflight.timeout_minutes if job.spec.preflight.enabled else 0
+    checks = probe_minutes(job) if job.spec.preflight.enabled else 0
     return (job.spec.startup_minutes + checks) * 60
 
 

@@ -16,6 +16,7 @@ from groundplan.kernel.fields import (
     Quantity,
     Section,
     TagVersion,
+    VariableName,
 )
 
 #: A Hugging Face repository: owner/name.
@@ -24,9 +25,6 @@ ModelName = Annotated[
     Matching(
         r"[A-Za-z0-9][-._A-Za-z0-9]*/[A-Za-z0-9][-._A-Za-z0-9]*", "a Hugging Face model such as Qwen/Qwen2.5-1.5B"
     ),
-]
-VariableName = Annotated[
-    str, Matching(r"[A-Za-z_][A-Za-z0-9_]*", "an environment variable's name: letters, digits and underscores")
 ]
 #: The name of a RayJob: a DNS label of at most 47 characters.
 RayJobName = Annotated[

@@ -92,6 +92,8 @@ class JobValues:
     model: Model
     image: str
     kuberay: str
+    operator_waits: bool
+    """Whether the operator puts its own init container into the workers' pods."""
     pool: PoolValues | None
     """The pool, or the first of several alike."""
     worker_groups: tuple[Share, ...]
