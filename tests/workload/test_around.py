@@ -172,6 +172,23 @@ def test_rayjob_prints_what_is_applied(profile: Path) -> None:
     assert "# The workers: as many as nodes" in result.output
 
 
+def test_rayjob_goes_on_from_another_job(profile: Path) -> None:
+    result = CliRunner().invoke(rayjob, [str(profile), "--resume-from", "old-job"])
+    assert result.exit_code == 0, result.output
+    workload = {"recipe": SMOKE, "overrides": {"grpo.max_num_steps": 3}, "environment": {"A": "1"}}
+    assert list(yaml.safe_load_all(result.output)) == site(workload=workload | {"resume_from": "old-job"}).job_objects
+    assert CliRunner().invoke(rayjob, [str(profile), "--resume-from", "/data/old job"]).exit_code == 2
+
+
+def test_a_suspended_job_keeps_its_name() -> None:
+    """It is suspended in place: a new name would be a new job."""
+    going, stopped = (objects(site(workload={"recipe": SMOKE, "suspend": value})) for value in (False, True))
+    assert stopped["RayJob"]["spec"].pop("suspend") is True
+    assert stopped == going
+    queued = objects(site(workload={"recipe": SMOKE, "suspend": True}, platform=QUEUED))["RayJob"]
+    assert "suspend" not in queued["spec"]
+
+
 def test_explain_names_origins(profile: Path) -> None:
     result = CliRunner().invoke(rayjob, [str(profile), "--explain"])
     assert result.exit_code == 0, result.output
