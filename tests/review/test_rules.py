@@ -9,12 +9,13 @@ import pytest
 from groundplan.on_plans.assess import plan_rules
 from plan_review import text
 from plan_review.acceptance import Acceptance
+from review.cases_of_place import PLACE
 from review.cases_of_risk import FIREWALL, ON_WHOLE_PLANS, POOL, RISK
 from review.cases_of_size import QUEUE, SIZE, job
 from review.plans import change, create, destroy, document, judged, same, slugs, update
 
 #: Rule -> (severity, what trips it, what does not).
-TABLE = {**RISK, **SIZE}
+TABLE = {**RISK, **SIZE, **PLACE}
 
 
 def test_every_rule_is_in_the_table() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from findings import Severity
 from groundplan.on_plans import capacity, ray
@@ -107,8 +106,7 @@ def gpu_capacity_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
             yield Breach(
                 change.stack,
                 change.address,
-                f"GPU pool {change.label} grows from {was.nodes} to {count(becomes.most, 'node')}: "
-                f"{was.gpus:,} -> {gpus_of(becomes)}",
+                f"GPU pool {change.label} grows from {_size(was, becomes)}: {was.gpus:,} -> {gpus_of(becomes)}",
                 f"make sure that {source} holds {count(becomes.most, 'machine')}",
                 f"{hours:+,} GPU-hours a month; no running node is touched; the apply waits for machines of {source}",
                 arguments=SIZE,
@@ -129,11 +127,17 @@ def capacity_shrinks(plans: Sequence[Plan]) -> Iterator[Breach]:
             yield Breach(
                 change.stack,
                 change.address,
-                f"pool {change.label} shrinks from {was.nodes} to {count(becomes.most, 'node')}",
+                f"pool {change.label} shrinks from {_size(was, becomes)}",
                 "end the running job first",
                 f"{count(was.most - becomes.most, 'node')} drained, {lost} gone; a RayJob running there is lost",
                 arguments=SIZE,
             )
+
+
+def _size(was: capacity.Pool, becomes: capacity.Pool) -> str:
+    """``2 to 16 nodes``; of autoscaled pools ``0-2 to 0-6 nodes``."""
+    ends = [f"{each.least:,}-{each.most:,}" if each.least != each.most else f"{each.most:,}" for each in (was, becomes)]
+    return f"{ends[0]} to {ends[1]} {'node' if ends[1] == '1' else 'nodes'}"
 
 
 def _resized(plans: Sequence[Plan]) -> Iterator[tuple[Change, capacity.Pool, capacity.Pool]]:
@@ -162,7 +166,7 @@ def nodes_recreated(plans: Sequence[Plan]) -> Iterator[Breach]:
     arguments = (
         "node_config.image_type", "node_config.disk_size_gb", "node_config.disk_type", "node_config.kubelet_config",
         "node_config.linux_node_config", "node_config.boot_disk", "node_config.gvnic", "node_config.logging_variant",
-        "node_config.workload_metadata_config", "node_locations", "version",
+        "node_config.workload_metadata_config", "version",
     )  # fmt: skip
     for change in _updates(plans, "google_container_node_pool"):
         changed = [
@@ -275,58 +279,3 @@ def _job_consequence(was: tuple[ray.RayWork, ...], becomes: tuple[ray.RayWork, .
         if name not in old:
             parts.append(f"{each.kind} {name} starts on {count(each.workers, 'worker')} with {count(each.gpus, 'GPU')}")
     return "; ".join(parts) or "what belongs to the job changes; the RayJob itself stays"
-
-
-@plan_rule("control-plane-access", Severity.WARNING, Category.OPEN)
-def control_plane_access(plans: Sequence[Plan]) -> Iterator[Breach]:
-    """More may reach the control plane than before: an authorized network more, or an endpoint turned on.
-
-    Source: GKE documentation, "About network isolation in GKE", control plane access.
-
-    Mend: none, when those who are named should call; else take the network or the endpoint out.
-    """
-    for change in _updates(plans, "google_container_cluster"):
-        networks, endpoints = _new_networks(change), _new_endpoints(change)
-        opened = [*networks, *(text for _, text in endpoints)]
-        if opened:
-            yield Breach(
-                change.stack,
-                change.address,
-                f"the control plane of cluster {change.label} opens: {'; '.join(opened)}",
-                "make sure that those who are named should call",
-                "they reach the Kubernetes API; a login is still needed",
-                arguments=(*([_NETWORKS] if networks else []), *(path for path, _ in endpoints)),
-            )
-
-
-def _new_networks(change: Change) -> list[str]:
-    path = "master_authorized_networks_config.cidr_blocks"
-    was = {values.text(each, "cidr_block") for each in values.blocks(change.before, path)}
-    return [
-        f"authorized network {values.text(each, 'cidr_block')}" + (f" ({name})" if name else "") + " added"
-        for each in values.blocks(change.after, path)
-        if values.text(each, "cidr_block") not in was
-        for name in [values.text(each, "display_name")]
-    ]
-
-
-_NETWORKS = "master_authorized_networks_config"
-
-
-def _new_endpoints(change: Change) -> list[tuple[str, str]]:
-    """(argument, what it opens)"""
-    switches: tuple[tuple[str, Any, str], ...] = (
-        ("control_plane_endpoints_config.ip_endpoints_config.enabled", True, "IP endpoint turned on"),
-        ("control_plane_endpoints_config.dns_endpoint_config.allow_external_traffic", True, "DNS endpoint turned on"),
-        ("private_cluster_config.enable_private_endpoint", False, "public IP endpoint turned on"),
-        (
-            "master_authorized_networks_config.gcp_public_cidrs_access_enabled",
-            True,
-            "addresses of Google Cloud admitted",
-        ),
-    )
-    return [
-        (path, text)
-        for path, on, text in switches
-        if values.flag(change.after, path) is on and values.flag(change.before, path) is not on
-    ]
