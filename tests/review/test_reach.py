@@ -31,6 +31,10 @@ def first_ten(result: Any) -> str:
         (wall(allow=TCP), wall(allow=[{"protocol": "tcp", "ports": ["22"]}]), "admits: tcp 22", "admits: tcp 443"),
         (wall(disabled=True), wall(disabled=False), "further admits: it is enabled", ""),
         (wall(disabled=False), wall(disabled=True), "", "no longer admits: it is disabled"),
+        (wall(allow=[{"protocol": "tcp", "ports": ["1-100"]}]), wall(allow=[{"protocol": "tcp", "ports": ["22"]}]), "",
+         "no longer admits: tcp 1-100"),
+        (wall(allow=TCP), wall(allow=[{"protocol": "tcp", "ports": ["400-500"]}]), "further admits: tcp 400-500", ""),
+        (wall(allow=TCP), wall(allow=[{"protocol": "all"}]), "further admits: all (all ports)", ""),
         (wall(target_tags=["a"]), wall(target_tags=[]), "further admits: at every machine", ""),
         (wall(**DENY), wall(**DENY, source_ranges=["10.0.0.0/15"]), "", "further denies: 10.0.0.0/15"),
         (wall(**DENY), wall(**DENY, source_ranges=["10.0.7.0/24"]), "denies no more: 10.0.0.0/16", ""),
@@ -38,7 +42,7 @@ def first_ten(result: Any) -> str:
         (wall(**DENY), wall(allow=TCP, deny=[]), "it denied and allows now", ""),
         (wall(disabled=True), wall(disabled=True, source_ranges=["10.0.0.0/15"]), "", ""),
     ],
-)
+)  # fmt: skip
 def test_what_a_firewall_rule_admits_and_refuses(before: Object, after: Object, opens: str, closes: str) -> None:
     result = judged(update(WALL, before, after))
     said = {each.rule: each.message for each in result.counting}

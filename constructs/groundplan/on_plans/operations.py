@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from findings import Severity
 from groundplan.on_plans import capacity, ray
@@ -90,15 +92,16 @@ def machine_type_in_place(plans: Sequence[Plan]) -> Iterator[Breach]:
 
 @plan_rule("gpu-capacity-grows", Severity.WARNING, Category.CAPACITY)
 def gpu_capacity_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
-    """A GPU pool that exists gets more nodes, or may grow to more: its source must have the machines, and they cost.
+    """A GPU pool gets more nodes, or a site one GPU pool more: its source must have the machines, and they cost.
 
-    A pool that is made anew is not judged here: a first creation is the whole profile.
+    A first creation is not judged here: it is the whole profile.
 
     Source: Compute Engine API, reservations, `specificReservation.count` and `inUseCount`; that no plan shows whether
     the machines are there is why groundplan asks.
 
     Mend: none, when the reservation holds so many machines.
     """
+    yield from _made(plans)
     for change, was, becomes in _resized(plans):
         if becomes.most > was.most and becomes.gpu:
             hours = (becomes.gpus - was.gpus) * capacity.HOURS_PER_MONTH
@@ -111,6 +114,33 @@ def gpu_capacity_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
                 f"{hours:+,} GPU-hours a month; no running node is touched; the apply waits for machines of {source}",
                 arguments=SIZE,
             )
+
+
+def _made(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """GPU pools that a stack which stands gets beside what it has; not those that take another's place."""
+    for plan in plans:
+        stands = bool(plan.standing) or any(each.before for each in plan.changes)
+        gone = sum(_gpus_of(each.before, each) for each in plan.changes if each.action is Action.DESTROY)
+        made = [each for each in plan.changes if each.action is Action.CREATE and _gpus_of(each.after, each)]
+        if not stands or sum(_gpus_of(each.after, each) for each in made) <= gone:
+            continue
+        for change in made:
+            pool = capacity.pool(Resource(change.stack, change.address, change.type, change.after))
+            yield Breach(
+                change.stack,
+                change.address,
+                f"GPU pool {change.label} is made, of {pool.nodes} nodes with {gpus_of(pool)}",
+                f"make sure that {pool.reservation} holds {count(pool.most, 'machine')} more",
+                f"{pool.gpus * capacity.HOURS_PER_MONTH:+,} GPU-hours a month; the apply waits for machines of "
+                f"{pool.reservation}",
+            )
+
+
+def _gpus_of(side: dict[str, Any], change: Change) -> int:
+    if change.type != "google_container_node_pool":
+        return 0
+    pool = capacity.pool(Resource(change.stack, change.address, change.type, side))
+    return pool.gpus if pool.gpu else 0
 
 
 @plan_rule("capacity-shrinks", Severity.WARNING, Category.CAPACITY)
@@ -212,6 +242,16 @@ def crd_upgrade(plans: Sequence[Plan]) -> Iterator[Breach]:
         was, becomes = values.text(change.before, "version"), values.text(change.after, "version")
         if was == becomes or not was or not becomes or not ("kuberay" in chart or chart == "kueue"):
             continue
+        if _older(becomes, was):
+            yield Breach(
+                change.stack,
+                change.address,
+                f"{chart} goes back from {was} to {becomes}, and its CRDs stay at {was}: Helm never changes them",
+                f"make sure that no object uses what only {was} knows, and that {becomes} reads the CRDs of {was}",
+                f"the operator restarts; what only {was} knows is not done any more",
+                arguments=("version", *(["values"] if _tags_alone(change, becomes) else [])),
+            )
+            continue
         repository = values.text(change.after, "repository") or "REPOSITORY"
         pull = f"helm pull {chart} --repo {repository} --version {becomes} --untar"
         yield Breach(
@@ -222,6 +262,12 @@ def crd_upgrade(plans: Sequence[Plan]) -> Iterator[Breach]:
             f"the operator restarts; fields that only {becomes} knows are dropped until its CRDs are applied",
             arguments=("version", *(["values"] if _tags_alone(change, becomes) else [])),
         )
+
+
+def _older(one: str, other: str) -> bool:
+    """Whether a version is below another, by its numbers."""
+    numbers = [[int(each) for each in re.findall(r"\d+", text.partition("-")[0])] for text in (one, other)]
+    return numbers[0] < numbers[1]
 
 
 def _tags_alone(change: Change, version: str) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from findings import Severity
-from groundplan.kernel.ranges import network_of
+from groundplan.kernel.ranges import admits_internet, network_of
 from groundplan.on_plans.grants import grants
 from plan_review import display, values
 from plan_review.judgement import Breach, Category, plan_rule
@@ -71,12 +72,27 @@ def _within(text: str, held: Sequence[object]) -> bool:
     )
 
 
+def _holds(outer: str, inner: str) -> bool:
+    """Whether ``tcp 100-200`` is all of what ``tcp 150`` is."""
+    (protocol, ports), (other, wanted) = (each.split(" ", 1) for each in (outer, inner))
+    if protocol not in (other, "all"):
+        return False
+    held, asked = _span(ports), _span(wanted)
+    return held[0] <= asked[0] and asked[1] <= held[1]
+
+
+def _span(ports: str) -> tuple[int, int]:
+    """The first and last port of ``443``, ``1-65535`` or all of them."""
+    found = re.fullmatch(r"(\d+)(?:-(\d+))?", ports)
+    return (int(found[1]), int(found[2] or found[1])) if found else (0, 65535)
+
+
 def _more(old: _Rule, new: _Rule) -> list[str]:
     """What the new rule is about and the old one was not."""
     if new.on and not old.on:
         return ["it is enabled"]
     more = _beyond(new.peers, old.peers)
-    more += sorted(new.ports - old.ports)
+    more += sorted(each for each in new.ports - old.ports if not any(_holds(other, each) for other in old.ports))
     grown = sorted(new.targets - old.targets)
     return more + ([f"at {', '.join(grown)}"] if grown and "every machine" not in old.targets else [])
 
@@ -106,7 +122,8 @@ def firewall_widened(plans: Sequence[Plan]) -> Iterator[Breach]:
     Mend: none, when those who are named should call.
     """
     for change, opens, _ in _firewalls(plans):
-        if opens:
+        ingress = values.text(change.after, "direction") != "EGRESS"
+        if opens := [each for each in opens if not (ingress and admits_internet(each))]:  # firewall-open says those
             verb = "denies no more" if _rule(change.before).denies else "further admits"
             what = f"firewall {change.label} {verb}: {display.listed(opens, 4)}"
             yield Breach(
