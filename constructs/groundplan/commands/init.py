@@ -16,6 +16,7 @@ import jinja2
 from findings import Finding, ProfileError, UserError
 from findings.printing import write_text
 from findings.text import format_finding, print_findings
+from groundplan.catalog import load_catalog
 from groundplan.commands.schema import schema_text
 from groundplan.commands.tutorial_variables import VARIABLES, Taken, variable_at, words_from_environment
 from groundplan.kernel.gke import parse_reservation
@@ -28,6 +29,10 @@ from groundplan.site.profile import parse_profile
 SCHEMA_FILE = "profile.schema.json"
 
 
+def _completed_machines(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    return [n for n, machine in load_catalog().machines.items() if machine.gpu and n.startswith(incomplete)]
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), default=Path("profile.yaml"))
 @click.option("--from-env", is_flag=True, help="Take the values of the tutorial's exported variables.")
@@ -36,7 +41,13 @@ SCHEMA_FILE = "profile.schema.json"
 @click.option(
     "--reservation", default="my-reservation", show_default=True, help="Reservation, in any of gcloud's forms."
 )
-@click.option("--machine-type", default="a4-highgpu-8g", show_default=True, help="a4-highgpu-8g or a3-ultragpu-8g.")
+@click.option(
+    "--machine-type",
+    default="a4-highgpu-8g",
+    show_default=True,
+    shell_complete=_completed_machines,
+    help="GPU machine type (`groundplan catalog machines`), such as a4-highgpu-8g or a3-ultragpu-8g.",
+)
 @click.option("--site", default="nemo-rl", show_default=True, help="Name of the site.")
 @click.option("--nodes", default=2, show_default=True, type=click.IntRange(1), help="GPU nodes.")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
