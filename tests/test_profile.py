@@ -342,7 +342,7 @@ def test_the_schema_has_examples_that_it_accepts() -> None:
     schema = profile_schema()
     shown = 0
     for section in schema["$defs"].values():
-        for key, field in section.get("properties", {}).items():
+        for field in section.get("properties", {}).values():
             for example in field.get("examples", ()):
                 jsonschema.validate(example, {**field, "$defs": schema["$defs"]})
                 shown += 1

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from findings import Finding, Severity
-from plan_review import completeness, destruction, display, model, secrecy  # noqa: F401  (they register the rules of any plan)
-from plan_review.judgement import Category, PlanRule, in_order, plan_rules
+from plan_review import (  # noqa: F401  (they register the rules of any plan)
+    completeness,
+    destruction,
+    display,
+    model,
+    outside,
+    secrecy,
+    unjudged,
+)
+from plan_review.acceptance import Acceptance, accepted
+from plan_review.grouping import grouped, in_order
+from plan_review.judgement import Category, PlanFinding, PlanRule, plan_rules
 from plan_review.model import QUIET, Action, Plan, Resources
 
 
 class Verdict(StrEnum):
-    """What a reviewer has to do. The gravest notice that counts decides."""
+    """What a reviewer has to do. The gravest notice that counts decides; accepted: all that would count is."""
 
     SAFE = "safe"
+    ACCEPTED = "accepted"
     DECISION = "needs a decision"
     DANGEROUS = "dangerous"
 
@@ -70,7 +81,12 @@ class Assessment:
     old: Resources
     new: Resources
     supplement: Supplement = field(default_factory=Supplement)
-    unknown_ignores: tuple[str, ...] = ()
+    unused_acceptances: tuple[str, ...] = ()
+    """Each acceptance that covers nothing, with the reason."""
+    harmless: tuple[str, ...] = ()
+    """Why what is updated is safe, where a table says so."""
+    not_looked_at: str = ""
+    """Types, with counts, that no rule reads."""
     counts: dict[Action, int] = field(default_factory=dict)
 
     @property
@@ -94,31 +110,27 @@ def assess(
     plans: Sequence[Plan],
     *,
     provenance: Provenance,
-    ignores: Mapping[str, str] | None = None,
+    acceptances: Sequence[Acceptance] = (),
     policies: Iterable[PlanRule] = (),
     supplement: Supplements | None = None,
 ) -> Assessment:
     """Judge plans by every registered rule.
 
-    `ignores` are rules with the reason to accept them; `policies` are the user's own rules; `supplement` is what the
+    `acceptances` say what somebody accepts, and why; `policies` are the user's own rules; `supplement` is what the
     product says beyond them.
     """
     old, new = model.before(plans), model.after(plans)
-    rules = [*plan_rules().values(), *policies]
-    found: list[Finding] = []
-    for rule in rules:
-        found += rule.notices(plans) if rule.on == "changes" else _resource_notices(rule, old, new)
-    reasons = ignores or {}
+    found = _judged([*plan_rules().values(), *policies], plans, old, new)
     hidden = model.hidden(plans)
+    judged, unused = accepted(found, acceptances)
     notices = tuple(
         replace(
             each,
             address=display.without(each.address, hidden),
             message=display.without(each.message, hidden),
             consequence=display.without(each.consequence, hidden),
-            ignored=reasons.get(each.rule, ""),
         )
-        for each in in_order(found)
+        for each in in_order(grouped(judged))
     )
     return Assessment(
         plans=tuple(plans),
@@ -128,12 +140,29 @@ def assess(
         old=old,
         new=new,
         supplement=supplement(plans, old, new) if supplement else Supplement(),
-        unknown_ignores=tuple(sorted(set(reasons) - {rule.slug for rule in rules})),
+        unused_acceptances=unused,
+        harmless=tuple(unjudged.harmless(plans)),
+        not_looked_at=unjudged.not_looked_at(plans),
         counts=dict(Counter(change.action for plan in plans for change in plan.changes)),
     )
 
 
-def _resource_notices(rule: PlanRule, old: Resources, new: Resources) -> list[Finding]:
+def _judged(rules: Sequence[PlanRule], plans: Sequence[Plan], old: Resources, new: Resources) -> list[PlanFinding]:
+    """What every rule finds; last what no rule knows."""
+    found: list[PlanFinding] = []
+    for rule in rules:
+        if rule.on == "changes":
+            found += rule.notices(plans)
+        elif rule.on == "resources":
+            found += _resource_notices(rule, old, new)
+    spoken = tuple(found)
+    for rule in rules:
+        if rule.on == "findings":
+            found += rule.notices((plans, spoken))
+    return found
+
+
+def _resource_notices(rule: PlanRule, old: Resources, new: Resources) -> list[PlanFinding]:
     """What a policy says of what will be; `standing` when it says the same of what is."""
     already = {(each.stack, each.address, each.message) for each in rule.notices(old)}
     return [replace(each, standing=(each.stack, each.address, each.message) in already) for each in rule.notices(new)]
@@ -143,4 +172,6 @@ def _verdict(notices: Sequence[Finding]) -> Verdict:
     counting = [each for each in notices if each.counts]
     if any(each.severity is Severity.ERROR for each in counting):
         return Verdict.DANGEROUS
-    return Verdict.DECISION if counting else Verdict.SAFE
+    if counting:
+        return Verdict.DECISION
+    return Verdict.ACCEPTED if any(each.ignored and not each.standing for each in notices) else Verdict.SAFE

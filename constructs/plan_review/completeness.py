@@ -64,6 +64,7 @@ def perpetual_diff(plans: Sequence[Plan]) -> Iterator[Breach]:
                     f"{values.dotted(path)} {display.show(old, width=60)} -> {display.show(new, width=60)}",
                     "write the value as the API gives it back",
                     "it is likely to come back with every plan",
+                    arguments=("*",),
                 )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from findings import Severity
 from plan_review.causes import cause
-from plan_review.judgement import Breach, Category, plan_rule
-from plan_review.losses import Loss, loss
-from plan_review.model import Action, Change, Plan
+from plan_review.judgement import Alike, Breach, Category, plan_rule
+from plan_review.losses import loss
+from plan_review.model import Action, Plan
 
 _VERBS = {Action.REPLACE: "replaced", Action.DESTROY: "destroyed"}
 
@@ -45,36 +45,28 @@ def resource_destroyed(plans: Sequence[Plan]) -> Iterator[Breach]:
 
 def _gone(plans: Sequence[Plan], action: Action) -> Iterator[Breach]:
     for plan in plans:
-        alike: dict[tuple[str, str], list[tuple[Change, Loss]]] = {}
         for change in plan.changes:
-            if change.action is not action:
+            if change.action is not action or change.type in ("terraform_data", "null_resource"):
                 continue
-            lost = loss(change)
-            why = cause(change, plan.changes)
-            if lost.grave:
-                yield _breach(change, lost, f"{lost.noun} is {_VERBS[action]}: {why}")
-            elif change.type not in ("terraform_data", "null_resource"):
-                alike.setdefault((change.type, re.sub(r"\d+", "#", why)), []).append((change, lost))
-        for members in alike.values():
-            change, lost = members[0]
-            why = cause(change, plan.changes)
-            noun, verb = lost.noun, "is"
-            if len(members) > 1:
-                noun, verb = f"{lost.noun} and {len(members) - 1} more {change.type}", "are"
-            yield _breach(change, lost, f"{noun} {verb} {_VERBS[action]}: {why}")
-
-
-def _breach(change: Change, lost: Loss, message: str) -> Breach:
-    hint = "undo what forces it, or choose the time: end the running job first and save what is needed"
-    return Breach(
-        change.stack,
-        change.address,
-        message,
-        hint if change.action is Action.REPLACE else "keep it in the configuration, or choose the time",
-        lost.text,
-        Severity.ERROR if lost.grave else Severity.WARNING,
-        Category.DATA if lost.data else None,
-    )
+            lost, why = loss(change), cause(change, plan.changes)
+            hint = "undo what forces it, or choose the time: end the running job first and save what is needed"
+            after = f"{_VERBS[action]}: {why}"
+            yield Breach(
+                change.stack,
+                change.address,
+                f"{lost.noun} is {after}",
+                hint if change.action is Action.REPLACE else "keep it in the configuration, or choose the time",
+                lost.text,
+                Severity.ERROR if lost.grave else Severity.WARNING,
+                Category.DATA if lost.data else None,
+                alike=Alike(
+                    (change.type, re.sub(r"\d+", "#", why)),
+                    lost.noun,
+                    change.type,
+                    f" are {after}",
+                    lost.totals,
+                ),
+            )
 
 
 @plan_rule("resource-forgotten", Severity.WARNING, Category.DISTURB)
@@ -90,4 +82,7 @@ def resource_forgotten(plans: Sequence[Plan]) -> Iterator[Breach]:
             if change.action is Action.FORGET:
                 message = f"{change.type} {change.label} is forgotten, not destroyed"
                 consequence = "it stays in the cloud, is paid on, and no state knows it"
+                if change.after:
+                    message = f"{change.type} {change.label} is made anew, and the old one is forgotten, not destroyed"
+                    consequence = "both stand: the old one stays in the cloud, is paid on, and no state knows it"
                 yield Breach(change.stack, change.address, message, "say who owns it now", consequence)

@@ -116,11 +116,10 @@ def differences(change: Change) -> list[Difference]:
             continue
         if change.action is Action.REPLACE and not _forces(path, forced) and _as_unset(old, new):
             continue
-        hidden = _marked(change.secret_before, path) or _marked(change.secret_after, path)
         filled_in = change.action is Action.REPLACE or (bool(path) and path[0] in _COMPUTED)
         if new is UNKNOWN and filled_in and not _forces(path, forced):
             continue
-        for each in _present(change, path, old, new, hidden):
+        for each in presented(change, path, old, new):
             forces = _forces(path, forced)
             found.setdefault(each.path + each.old, Difference(each.path, each.old, each.new, forces))
     return sorted(found.values(), key=lambda each: not each.forces)
@@ -141,7 +140,9 @@ _COMPUTED = frozenset(
 )
 
 
-def _present(change: Change, path: Path, old: Any, new: Any, hidden: bool) -> Iterator[Difference]:
+def presented(change: Change, path: Path, old: Any, new: Any) -> Iterator[Difference]:
+    """One changed argument as it may be shown; of a release's values each setting that differs."""
+    hidden = _marked(change.secret_before, path) or _marked(change.secret_after, path)
     name = str(path[-1]) if path and isinstance(path[-1], str) else ""
     if hidden:
         yield Difference(values.dotted(path), HIDDEN, HIDDEN)

@@ -10,7 +10,12 @@ from markupsafe import Markup
 from plan_review import report
 from plan_review.assess import Assessment, Verdict
 
-_CLASSES = {Verdict.SAFE: "safe", Verdict.DECISION: "decision", Verdict.DANGEROUS: "dangerous"}
+_CLASSES = {
+    Verdict.SAFE: "safe",
+    Verdict.ACCEPTED: "decision",
+    Verdict.DECISION: "decision",
+    Verdict.DANGEROUS: "dangerous",
+}
 
 
 def render(result: Assessment) -> str:

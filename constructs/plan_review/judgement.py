@@ -6,7 +6,7 @@ kind are policies: they run on both sides, and what was so already is told apart
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
@@ -29,11 +29,31 @@ class Category(StrEnum):
     DISTURB = "disturb"
     POLICY = "policy"
     INCOMPLETE = "incomplete"
+    UNJUDGED = "unjudged"
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """How many findings that are alike become one: those of one `key`.
+
+    `noun` names the thing of one finding, `plural` what several are; `after` is the rest of the sentence of many, verb
+    and all; `totals` are amounts to be added up, such as 16 of "B200 GPU".
+    """
+
+    key: tuple[str, ...]
+    noun: str
+    plural: str
+    after: str
+    totals: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """What a rule yields. `message` says what and why; `consequence` what that does; `hint` is the mend."""
+    """What a rule yields. `message` says what and why; `consequence` what that does; `hint` is the mend.
+
+    `arguments` are the dotted paths of the resource that are judged hereby, with all below them (``*``: all of it): an
+    update of any other argument, which no rule knows, is a decision of its own.
+    """
 
     stack: str
     address: str
@@ -42,10 +62,21 @@ class Breach:
     consequence: str = ""
     severity: Severity | None = None
     category: Category | None = None
+    arguments: tuple[str, ...] = ()
+    alike: Alike | None = None
 
 
-#: What a check is given: all plans, or the resources as they will be (and once more as they are).
-On = Literal["changes", "resources"]
+@dataclass(frozen=True, slots=True)
+class PlanFinding(Finding):
+    """A finding on plans; the fields beyond are those of its breach."""
+
+    arguments: tuple[str, ...] = ()
+    alike: Alike | None = None
+
+
+#: What a check is given: all plans; the resources as they will be (and once more as they are); or all plans with what
+#: every other rule found.
+On = Literal["changes", "resources", "findings"]
 Check = Callable[[Any], Iterator[Breach]]
 
 
@@ -55,10 +86,10 @@ class PlanRule(Rule):
 
     on: On = "changes"
 
-    def notices(self, subject: Any) -> Iterator[Finding]:
+    def notices(self, subject: Any) -> Iterator[PlanFinding]:
         """What the check says, masked: names and values in it come from the input."""
         for breach in self.check(subject):
-            yield Finding(
+            yield PlanFinding(
                 self.slug,
                 breach.severity or self.severity,
                 display.plain(breach.message),
@@ -67,6 +98,8 @@ class PlanRule(Rule):
                 stack=breach.stack,
                 category=str(breach.category or self.topic),
                 consequence=display.plain(breach.consequence),
+                arguments=breach.arguments,
+                alike=breach.alike,
             )
 
 
@@ -88,9 +121,3 @@ def plan_rule(slug: str, severity: Severity, category: Category, on: On = "chang
         return check
 
     return register
-
-
-def in_order(found: Sequence[Finding]) -> list[Finding]:
-    """The gravest first, then by kind of trouble; of one rule in the order of the plans."""
-    ranks = list(Category)
-    return sorted(found, key=lambda each: (each.severity is not Severity.ERROR, ranks.index(Category(each.category))))

@@ -13,13 +13,15 @@ from plan_review.model import Action, Change
 class Loss:
     """`noun` names the thing as people do; `text` says what is lost.
 
-    `grave`: it cannot be had back by another apply. `data`: what is lost are data.
+    `grave`: it cannot be had back by another apply. `data`: what is lost are data. `totals` are amounts that are
+    added up over losses that are alike: ``(("node", 2), ("B200 GPU", 16))``.
     """
 
     noun: str
     text: str
     grave: bool = False
     data: bool = False
+    totals: tuple[tuple[str, int], ...] = ()
 
 
 #: Types that hold data or keys, by a part of their name: for those that nobody registered.

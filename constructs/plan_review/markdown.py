@@ -14,7 +14,7 @@ LIMIT = 65_536
 
 _CUT = "\n\n_The report is longer than a comment may be; `--format html` has all of it._\n"
 
-_SIGNS = {Verdict.SAFE: "🟢", Verdict.DECISION: "🟡", Verdict.DANGEROUS: "🔴"}
+_SIGNS = {Verdict.SAFE: "🟢", Verdict.ACCEPTED: "🟡", Verdict.DECISION: "🟡", Verdict.DANGEROUS: "🔴"}
 
 _NOTICES = 40
 
@@ -85,6 +85,8 @@ def _head(result: Assessment) -> Iterator[str]:
     if not counting:
         yield report.no_trouble(result)
     yield ""
+    lines = [f"- {escape(line)}" for line in report.below(result)]
+    yield from [*lines, ""] if lines else []
 
 
 def _bold(table: Sequence[tuple[str, str, str]]) -> list[tuple[str, ...]]:

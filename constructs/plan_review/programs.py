@@ -24,6 +24,9 @@ def as_json(result: Assessment) -> str:
         **result.supplement.data(),
         "stacks": [_stack(plan) for plan in result.plans],
         "made_from": dict(report.provenance(result)),
+        "accepted_without_effect": list(result.unused_acceptances),
+        "safe_because": list(result.harmless),
+        "not_looked_at": result.not_looked_at or None,
         "caveats": report.caveats(result),
     }
     return writers.as_json(document)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from findings import UserError
-from plan_review import sensitivity, values
-from plan_review.drift import changed_outside
+from plan_review import sensitivity, values, whole_plan
+from plan_review.drift import changed_outside, without_indices, written_expressions
 from plan_review.model import Action, Change, Plan
 
 _MAKE = "make one with `terraform show -json PLANFILE > plan.json`"
@@ -124,16 +124,17 @@ def plan_of(document: dict[str, Any], stack: str, file: str = "", digest: str = 
     if not isinstance(entries, list):
         raise UnusableInput(f"{file} is malformed: resource_changes is no list")
     configuration = document.get("configuration") if isinstance(document.get("configuration"), dict) else {}
-    refers = _references(configuration or {})
+    written = written_expressions(configuration)
     changes = []
     for position, entry in enumerate(entries):
-        change = _change(entry, stack, refers)
+        change = _change(entry, stack, written)
         if isinstance(change, str):
             raise UnusableInput(f"{file} is malformed: resource_changes[{position}] {change}")
         if change:
             changes.append(change)
     changes.sort(key=lambda each: each.address)
-    hidden = frozenset(text for each in changes for text in sensitivity.hidden(each))
+    drift = _drift(document.get("resource_drift"), stack, configuration)
+    hidden = frozenset(text for each in (*changes, *drift) for text in sensitivity.hidden(each))
     changes = [sensitivity.without_hidden_values(each) for each in changes]
     return Plan(
         stack=stack,
@@ -145,15 +146,20 @@ def plan_of(document: dict[str, Any], stack: str, file: str = "", digest: str = 
         charts=versioned_charts(changes),
         variables=_variables(document),
         outputs=_outputs(document.get("output_changes")),
-        drift=changed_outside(document.get("resource_drift"), configuration),
+        drift=tuple(drift),
         hidden=hidden,
+        deferred=whole_plan.deferred(document),
+        failed_checks=whole_plan.failed_checks(document),
+        invocations=whole_plan.invocations(document),
+        revealed=whole_plan.revealed(document),
+        standing=whole_plan.standing(document),
         simulated=document.get("simulated") is True,
         errored=document.get("errored") is True,
         complete=document.get("complete") is not False,
     )
 
 
-def _change(entry: Any, stack: str, refers: dict[str, frozenset[str]]) -> Change | str | None:
+def _change(entry: Any, stack: str, written: dict[str, Any]) -> Change | str | None:
     """One change; a text says what is wrong with its shape; None for what is no change of a resource."""
     if not isinstance(entry, dict):
         return "is no object"
@@ -165,10 +171,11 @@ def _change(entry: Any, stack: str, refers: dict[str, frozenset[str]]) -> Change
         return "has no type or address"
     if entry.get("mode") == "data":
         return None
+    plain = without_indices(address)
+    outer = plain.rsplit(".", 2)[0] + "." if plain.count(".") > 1 else ""
     if isinstance(entry.get("deposed"), str):
         address += f" (deposed {entry['deposed']})"
     old, new = body.get("before"), body.get("after")
-    plain = address.partition("[")[0]
     return Change(
         stack=stack,
         address=address,
@@ -184,16 +191,32 @@ def _change(entry: Any, stack: str, refers: dict[str, frozenset[str]]) -> Change
         reason=str(entry.get("action_reason") or ""),
         previous_address=str(entry.get("previous_address") or ""),
         create_first=body["actions"] == ["create", "delete"],
-        refers=refers.get(plain, frozenset()),
+        refers=frozenset(_mentioned(written.get(plain), outer)),
+        written=written.get(plain),
+        imported=values.text(body, "importing.id") or values.text(body, "importing.identity"),
     )
+
+
+def _drift(entries: Any, stack: str, configuration: Any) -> list[Change]:
+    """What was changed outside Terraform, as changes from what the state holds to what is there."""
+    addresses = changed_outside(entries, configuration)
+    written = written_expressions(configuration)
+    found = []
+    for each in entries if addresses else ():
+        change = _change(each, stack, written)
+        if isinstance(change, str) and isinstance(each, dict):  # told in a form that we cannot read
+            change = Change(stack, str(each.get("address")), str(each.get("type") or ""), "", Action.UPDATE)
+        if isinstance(change, Change) and change.address in addresses:
+            found.append(change)
+    return found
 
 
 def _action(body: dict[str, Any], entry: dict[str, Any]) -> Action:
     actions = [str(each) for each in body["actions"]]
     if "create" in actions and "delete" in actions:
         return Action.REPLACE
-    if "forget" in actions:
-        return Action.FORGET if "create" not in actions else Action.CREATE
+    if "forget" in actions:  # with "create": the new one is made, and the old one stays in the cloud
+        return Action.FORGET
     for word, action in (("create", Action.CREATE), ("delete", Action.DESTROY), ("update", Action.UPDATE)):
         if word in actions:
             return action
@@ -208,24 +231,6 @@ def _paths(found: Any) -> tuple[values.Path, ...]:
     if not isinstance(found, list):
         return ()
     return tuple(tuple(p for p in each if isinstance(p, str | int)) for each in found if isinstance(each, list))
-
-
-def _references(configuration: dict[str, Any]) -> dict[str, frozenset[str]]:
-    """Address in the configuration -> addresses of resources that its expressions name."""
-    found: dict[str, frozenset[str]] = {}
-    pending: list[tuple[str, Any]] = [("", configuration.get("root_module"))]
-    while pending:
-        prefix, module = pending.pop()
-        if not isinstance(module, dict):
-            continue
-        for each in module.get("resources") or []:
-            if isinstance(each, dict) and isinstance(each.get("address"), str):
-                found[prefix + each["address"]] = frozenset(_mentioned(each.get("expressions"), prefix))
-        calls = module.get("module_calls")
-        for name, call in calls.items() if isinstance(calls, dict) else ():
-            if isinstance(call, dict):
-                pending.append((f"{prefix}module.{name}.", call.get("module")))
-    return found
 
 
 def _mentioned(expressions: Any, prefix: str) -> set[str]:

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 from findings import Finding
 from plan_review import display
-from plan_review.assess import Assessment
+from plan_review.assess import Assessment, Verdict
 from plan_review.display import Difference, count
-from plan_review.model import QUIET, Action, Change, Plan
+from plan_review.model import QUIET, Action, Change, Plan, hidden
 
 SAFE_MEANING = "nothing that exists is replaced, destroyed, disturbed, opened or left unprotected"
+
+#: Reasons for which updates are safe, and acceptances, in the head of a report.
+_HEAD = 5
 
 _VERBS = {
     Action.REPLACE: "to replace",
@@ -36,12 +39,35 @@ def headline(result: Assessment) -> str:
 
 def no_trouble(result: Assessment) -> str:
     """The line that stands in place of notices when none counts."""
+    if result.verdict is Verdict.ACCEPTED:
+        return "What would need a decision was accepted, each finding by name:"
     changed = sum(amount for action, amount in result.counts.items() if action not in QUIET)
     if not changed:
-        return "Nothing changes."
+        outputs = sum(len(plan.outputs) for plan in result.plans)
+        return f"No resource changes; {display.count(outputs, 'output')} will." if outputs else "Nothing changes."
     if result.counts.get(Action.CREATE) == changed and not result.counts.get(Action.NONE):
+        standing = sum(plan.standing or 0 for plan in result.plans)
+        if standing:
+            return f"Everything here is new; the state holds {count(standing, 'resource')} more, not shown by the plan."
         return "A first creation: everything is new, nothing that exists is touched."
     return f"{SAFE_MEANING[0].upper()}{SAFE_MEANING[1:]}."
+
+
+def below(result: Assessment) -> list[str]:
+    """Lines that stand below the findings, on top: what was accepted, why updates are safe, what nobody judged."""
+    lines = [f"accepted: {each.text} (reason: {each.ignored})" for each in ignored(result)]
+    lines = [*lines[:_HEAD], *([f"and {len(lines) - _HEAD} more accepted"] if len(lines) > _HEAD else [])]
+    lines += result.unused_acceptances
+    taken = [f"{each.address} from {each.imported}" for plan in result.plans for each in plan.changes if each.imported]
+    if taken:
+        lines.append(f"taken into the state (import): {display.listed(taken, _HEAD)}")
+    if not result.counting:
+        lines += result.harmless[:_HEAD]
+        if len(result.harmless) > _HEAD:
+            lines.append(f"and {len(result.harmless) - _HEAD} more such changes")
+    if result.not_looked_at:
+        lines.append(f"Not looked at, for no rule reads these types: {result.not_looked_at}")
+    return [display.plain(display.without(line, hidden(result.plans))) for line in lines]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +154,7 @@ def ignored(result: Assessment) -> list[Finding]:
 
 def drifted(result: Assessment) -> list[str]:
     """Resources that were changed outside Terraform."""
-    return [display.plain(address) for plan in result.plans for address in plan.drift]
+    return [display.plain(each.address) for plan in result.plans for each in plan.drift]
 
 
 def outputs(result: Assessment) -> list[str]:
@@ -152,6 +178,4 @@ def caveats(result: Assessment) -> list[str]:
         )
     if any(plan.simulated for plan in result.plans):
         lines.append("The plans are simulated: made by `groundplan rehearse`, not against a cloud.")
-    if result.unknown_ignores:
-        lines.append(f"Ignored rules that no plan rule is called: {', '.join(result.unknown_ignores)}.")
     return lines

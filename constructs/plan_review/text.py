@@ -8,8 +8,12 @@ from findings import Finding
 from plan_review import report
 from plan_review.assess import Assessment
 
-#: Findings in full before the rest is counted; the first four stand in the first ten lines.
+#: Findings in full before the rest is counted.
 _MOST = 20
+
+#: Up to so many findings have their consequence on a line of its own; more stand one a line, so that the first ten
+#: lines hold nine of them.
+_APART = 4
 
 #: Changes and differences that a terminal shows; the HTML report has all.
 _ROWS, _DIFFERENCES = 60, 6
@@ -23,14 +27,17 @@ def render(result: Assessment) -> str:
 def _lines(result: Assessment) -> Iterator[str]:
     yield report.headline(result)
     counting = result.counting
+    apart = len(counting) <= _APART
     for number, notice in enumerate(counting[:_MOST], 1):
-        yield f"{number:>2}. {notice.message}"
-        if notice.consequence:
-            yield f"    => {notice.consequence}"
+        so = f" => {notice.consequence}" if notice.consequence else ""
+        yield f"{number:>2}. {notice.message}{'' if apart else so}"
+        if so and apart:
+            yield f"   {so}"
     if len(counting) > _MOST:
         yield f"    and {len(counting) - _MOST} more"
     if not counting:
         yield report.no_trouble(result)
+    yield from (f"    {line}" for line in report.below(result))
     yield ""
     yield from _section(
         "What to do", [f"{numbers}. {hint} [{rule}]" for numbers, rule, hint in report.mends(counting[:_MOST])]

@@ -68,21 +68,43 @@ def test_fail_on_takes_several_words_and_refuses_unknown_ones(tmp_path: Path) ->
 
 def test_an_accepted_rule_does_not_fail(tmp_path: Path) -> None:
     plan = write(tmp_path, DRIVER)
-    result = run(plan, "--fail-on", "replace", "--ignore", "resource-replaced=the job ended on Friday")
+    accept = "resource-replaced@google_container_node_pool.p=the job ended on Friday"
+    result = run(plan, "--fail-on", "replace", "--ignore", accept)
     assert result.exit_code == 0
-    assert result.stdout.startswith("SAFE: ")
-    assert "(reason: the job ended on Friday)" in result.stdout
-    assert run(plan, "--ignore", "resource-replaced").exit_code == 2
-    assert "no plan rule is called: resource-replacd" in run(plan, "--ignore", "resource-replacd=x").stdout
+    assert result.stdout.startswith("ACCEPTED: 1 to replace")
+    first = "\n".join(result.stdout.splitlines()[:10])
+    assert "accepted: GPU pool gpu is replaced" in first
+    assert "(reason: the job ended on Friday)" in first
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("resource-replaced", "write 'RULE@ADDRESS=REASON'"),
+        ("resource-replaced=the job ended", "write 'resource-replaced@ADDRESS=the job ended'"),
+        ("resource-replaced@a.b", "write 'RULE@ADDRESS=REASON'"),
+        ("resource-replacd@a.b=x", "resource-replacd is no rule on plans"),
+    ],
+)
+def test_an_acceptance_names_a_resource(tmp_path: Path, given: str, says: str) -> None:
+    result = run(write(tmp_path, DRIVER), "--ignore", given)
+    assert result.exit_code == 2
+    assert says in " ".join(result.stderr.replace("│", " ").split())
 
 
 def test_the_profile_gives_its_ignores_and_its_hash(tmp_path: Path) -> None:
     profile = tmp_path / "site.yaml"
     head = "project: p-123456\nzone: us-central1-b\nreservation: r\n"
-    text = f"{head}ignore:\n- {{rule: firewall-open, reason: a laboratory network}}\n"
+    entry = "rule: firewall-open, reason: a laboratory network"
+    profile.write_text(f"{head}ignore:\n- {{{entry}}}\n")
+    plan = write(tmp_path, create("google_compute_firewall.f", **FIREWALL))
+    bare = run(plan, "--profile", str(profile)).stdout
+    assert bare.startswith("DANGEROUS: ")
+    assert "firewall-open: not accepted, for what is grave, or goes, must be named by its address" in bare
+    text = f"{head}ignore:\n- {{{entry}, address: google_compute_firewall.f}}\n"
     profile.write_text(text)
-    result = run(write(tmp_path, create("google_compute_firewall.f", **FIREWALL)), "--profile", str(profile))
-    assert result.stdout.startswith("SAFE: ")
+    result = run(plan, "--profile", str(profile))
+    assert result.stdout.startswith("ACCEPTED: ")
     assert "reason: a laboratory network" in result.stdout
     # sha256sum of the file's text
     import hashlib
@@ -194,7 +216,8 @@ def test_a_comment_fits_however_much_changes(tmp_path: Path) -> None:
     comment = run(write(tmp_path, *changes), "--format", "markdown").stdout
     assert len(comment.encode()) <= 65_536
     assert comment.startswith("## 🔴 Dangerous: 300 to destroy, 3,000 to update")
-    assert "GPU pool pool-0 is destroyed" in comment.splitlines()[2]
+    assert "GPU pool pool-0 and 299 more google_container_node_pool are destroyed" in comment.splitlines()[2]
+    assert "600 nodes and 4,800 B200 GPUs in all" in comment.splitlines()[2]
     assert comment.count("<details>") == comment.count("</details>")
     assert comment.count("```") % 2 == 0
     assert "--format html" in comment
@@ -247,7 +270,9 @@ SARIF = {
 
 def test_sarif_is_what_code_scanning_takes(tmp_path: Path) -> None:
     plan = write(tmp_path, DRIVER, same("google_compute_firewall.f", **FIREWALL))
-    data = json.loads(run(plan, "--format", "sarif", "--ignore", "resource-replaced=why not").stdout)
+    data = json.loads(
+        run(plan, "--format", "sarif", "--ignore", "resource-replaced@google_container_node_pool.p=why not").stdout
+    )
     Draft202012Validator(SARIF).validate(data)
     (whole,) = data["runs"]
     rules = [rule["id"] for rule in whole["tool"]["driver"]["rules"]]

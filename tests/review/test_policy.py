@@ -55,7 +55,15 @@ def test_the_documented_example(tmp_path: Path, rules: str) -> None:
 
 def test_the_words_of_the_page_are_understood(tmp_path: Path, rules: str) -> None:
     given = plan(tmp_path, create("google_storage_bucket.b", name="b"))
-    arguments = [given, "--policy", rules, "--fail-on", "team-label", "--ignore", "team-label=a test bucket"]
+    arguments = [
+        given,
+        "--policy",
+        rules,
+        "--fail-on",
+        "team-label",
+        "--ignore",
+        "team-label@google_storage_bucket.b=a test bucket",
+    ]
     result = CliRunner().invoke(review, arguments)
     assert result.exit_code == 0
     assert "(reason: a test bucket)" in result.stdout

@@ -197,4 +197,9 @@ def test_things_of_one_kind_that_go_for_one_cause_are_one_notice() -> None:
     (notice,) = judged(*routers).counting
     assert notice.message.startswith("google_compute_router r0 and 2 more google_compute_router are destroyed")
     clusters = [destroy(f"google_container_cluster.c{n}", name=f"c{n}") for n in range(2)]
-    assert len(judged(*clusters).counting) == 2
+    (notice,) = judged(*clusters).counting
+    assert notice.message.startswith("cluster c0 and 1 more google_container_cluster are destroyed")
+    pools = [destroy(f"google_container_node_pool.p{n}", **{**GPUS, "name": f"p{n}"}) for n in range(3)]
+    (notice,) = judged(*pools).counting
+    assert notice.message.startswith("GPU pool p0 and 2 more google_container_node_pool are destroyed")
+    assert notice.consequence.endswith("6 nodes and 48 B200 GPUs in all")

@@ -8,6 +8,7 @@ import pytest
 
 from groundplan.on_plans.assess import plan_rules
 from plan_review import text
+from plan_review.acceptance import Acceptance
 from review.cases_of_risk import FIREWALL, ON_WHOLE_PLANS, POOL, RISK
 from review.cases_of_size import QUEUE, SIZE, job
 from review.plans import change, create, destroy, document, judged, same, slugs, update
@@ -58,8 +59,9 @@ def test_what_was_so_before_does_not_weigh() -> None:
 
 
 def test_an_ignored_rule_stays_in_the_report_and_does_not_weigh() -> None:
-    result = judged(destroy("google_container_node_pool.p", **POOL), ignores={"resource-destroyed": "moved away"})
-    assert result.verdict == "safe"
+    acceptance = Acceptance("resource-destroyed", "google_container_node_pool.p", "moved away")
+    result = judged(destroy("google_container_node_pool.p", **POOL), acceptances=[acceptance])
+    assert result.verdict == "accepted"
     assert [each.ignored for each in result.notices] == ["moved away"]
 
 
@@ -105,7 +107,9 @@ def test_a_firewall_without_a_source_admits_everyone() -> None:
     (notice, *_) = judged(create("google_compute_firewall.f", **FIREWALL)).counting
     assert (notice.rule, "because it names no source" in notice.message) == ("firewall-open", True)
     unknown = change("google_compute_firewall.f", ["create"], None, FIREWALL, after_unknown={"source_ranges": True})
-    assert judged(unknown).verdict == "safe"
+    result = judged(unknown)
+    assert slugs(result) == {"unknown-until-apply": "warning"}
+    assert result.counting[0].message == "google_compute_firewall.f: source_ranges is known only after the apply"
 
 
 def test_the_example_that_opened_all_ports_by_a_key_too_high_is_caught() -> None:

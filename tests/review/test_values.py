@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from findings import Finding, Severity
+from findings import Severity
 from plan_review import display, values
-from plan_review.judgement import Category, in_order
+from plan_review.grouping import in_order
+from plan_review.judgement import Category, PlanFinding
 from plan_review.model import Action, Change, Plan, hidden
 from review.plans import create, judged, same, update
 
@@ -79,8 +80,8 @@ def test_the_longest_of_two_hidden_texts_is_replaced_first() -> None:
 
 
 def test_errors_come_first_and_data_before_all_else() -> None:
-    def notice(severity: Severity, category: Category) -> Finding:
-        return Finding("r", severity, f"{severity} {category}", address="a", stack="s", category=str(category))
+    def notice(severity: Severity, category: Category) -> PlanFinding:
+        return PlanFinding("r", severity, f"{severity} {category}", address="a", stack="s", category=str(category))
 
     given = [
         notice(Severity.WARNING, Category.DATA),

@@ -202,14 +202,14 @@ CASES = [
         over({"policy.dtensor_cfg.enabled": False}),
         over({"policy.dtensor_cfg.enabled": True}),
         at("policy.dtensor_cfg.enabled"),
-        ("neither",),
+        ("both are false",),
     ),
     Case(
         "model-parallel",
         over({"policy.dtensor_cfg.tensor_parallel_size": 3}),
         over({"policy.dtensor_cfg.tensor_parallel_size": 2}),
         at("policy.dtensor_cfg.tensor_parallel_size"),
-        ("1 x 8 = 8 training GPUs", "TP 3 x PP 1 x CP 1 = 3"),
+        ("1 x 8 = 8 training GPUs", "`policy.dtensor_cfg.tensor_parallel_size` 3", "_size: 2`"),
     ),
     Case(
         "batch-size",
@@ -237,7 +237,7 @@ CASES = [
         over({"policy.sequence_packing.enabled": True, "policy.dynamic_batching.enabled": True}),
         over({"policy.sequence_packing.enabled": False, "policy.dynamic_batching.enabled": True}),
         at("policy.dynamic_batching.enabled"),
-        ("at most one",),
+        ("are both true", "`policy.dynamic_batching.enabled: false`"),
     ),
     Case(
         "logprob-micro-batch",
@@ -256,7 +256,7 @@ CASES = [
             }
         ),
         at("policy.logprob_batch_size"),
-        ("TP 4", "make them equal"),
+        ("TP 4", "`policy.logprob_batch_size: 1`"),
     ),
     Case(
         "generation-split",
@@ -284,7 +284,7 @@ CASES = [
         over({"data.validation": None, "grpo.val_period": 5}),
         over({"data.validation": None, "grpo.val_period": -1, "grpo.val_at_start": False, "grpo.val_at_end": False}),
         at("data.validation"),
-        ("needs a validation set",),
+        ("there is no validation set",),
     ),
     Case(
         "sampling",
@@ -332,6 +332,13 @@ CASES = [
         at(f"{VLLM}.max_model_len"),
         ("512 is below policy.max_total_sequence_length 1024",),
         "warning",
+    ),
+    Case(
+        "config-required",
+        over({"~checkpointing.save_period": None}, release="v0.7.0"),
+        over({"~checkpointing.save_period": None}, release="v0.6.0"),
+        at("~checkpointing.save_period"),
+        ("`checkpointing.save_period`", "v0.7.0", "`checkpointing.save_period: 10`"),
     ),
     Case(
         "config-needed",

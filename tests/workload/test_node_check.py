@@ -147,6 +147,22 @@ def test_one_node_has_no_floor() -> None:
     assert values["PREFLIGHT_FLOOR"] == "0"
 
 
+@pytest.mark.parametrize(
+    ("machine", "floor", "plugin"),
+    [
+        ("a4-highgpu-8g", "200", "/usr/local/gib"),
+        ("a3-megagpu-8g", "250", "/usr/local/nvidia"),
+        ("g4-standard-384", "0", ""),
+    ],
+)
+def test_floor_and_plugin_are_the_machine_types(machine: str, floor: str, plugin: str) -> None:
+    _, container = worker(
+        site(gpu={"pools": [{"machine_type": machine}]}, workload={"nodes": 2, "preflight": {"enabled": True}})
+    )
+    values = {entry["name"]: entry.get("value") for entry in container["env"]}
+    assert (values["PREFLIGHT_FLOOR"], values["PREFLIGHT_PLUGIN"]) == (floor, plugin)
+
+
 @pytest.mark.parametrize(("gpus", "code"), [(7, 1), (8, 0)])
 def test_a_failed_preflight_says_so_and_exits_with_1(tmp_path: Path, gpus: int, code: int) -> None:
     """The program itself, with a stand-in for nvidia-smi, on a cluster whose all-reduce has passed before."""
@@ -160,6 +176,7 @@ def test_a_failed_preflight_says_so_and_exits_with_1(tmp_path: Path, gpus: int, 
         "PREFLIGHT_GPUS": "8",
         "PREFLIGHT_RDMA": "0",
         "PREFLIGHT_INTERFACES": "",
+        "PREFLIGHT_PLUGIN": "",
         "PREFLIGHT_MIN_DRIVER": "570",
         "PREFLIGHT_FOLDER": str(tmp_path),
     }

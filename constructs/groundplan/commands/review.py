@@ -6,7 +6,7 @@ import functools
 import hashlib
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from groundplan import __version__
 from groundplan.on_plans.assess import Assessment, Provenance, Verdict, assess, compare_outputs, plan_rules
 from groundplan.on_plans.prices import load_prices
 from groundplan.site.stacks import rank
+from plan_review.acceptance import Acceptance, parse
 from plan_review.judgement import Category, PlanRule
 from plan_review.model import Plan
 from plan_review.policy import load_policies
@@ -69,13 +70,17 @@ def _options(command: _Command) -> _Command:
                 multiple=True,
                 metavar="WHAT",
                 help="Exit 1 on: dangerous, decision, a kind of trouble (data, replace, destroy, secret, open, "
-                "unprotect, refused, capacity, disturb, policy, incomplete), or a rule's name. Repeatable.",
+                "unprotect, refused, capacity, disturb, policy, incomplete, unjudged), or a rule's name. Repeatable.",
             ),
             click.option(
                 "--prices", type=click.Path(path_type=Path), help="A dated price file; without one no cost is given."
             ),
             click.option(
-                "--ignore", "ignores", multiple=True, metavar="RULE=REASON", help="Accept what a rule says. Repeatable."
+                "--ignore",
+                "ignores",
+                multiple=True,
+                metavar="RULE@ADDRESS=REASON",
+                help="Accept what a rule says of a resource (* and ? stand for any characters). Repeatable.",
             ),
             click.option(
                 "--policy", "policies", multiple=True, type=click.Path(path_type=Path), help="A file of your own rules."
@@ -194,14 +199,14 @@ def _report(
     try:
         own = load_policies(asked.policies)
         words = _words(asked.fail_on, own)
-        given = _ignores(asked.ignores)
+        given = _acceptances(asked.ignores, own)
         listed = load_prices(asked.prices) if asked.prices else None
         accepted, digest = _profile(profile, own)
         result = assess(
             run(),
             provenance=Provenance(__version__, str(profile or ""), digest, compared),
             prices=listed,
-            ignores={**accepted, **given},
+            acceptances=[*given, *accepted],
             policies=own,
         )
     except UnusableInput as error:
@@ -235,25 +240,35 @@ def fails(result: Assessment, word: str) -> bool:
     return any(rule == each.rule or word == each.category for each in result.counting)
 
 
-def _ignores(given: tuple[str, ...]) -> dict[str, str]:
-    found = {}
+def _acceptances(given: tuple[str, ...], own: tuple[PlanRule, ...]) -> list[Acceptance]:
+    """What --ignore says. A rule alone is refused: it would cover whatever else the rule finds one day."""
+    found = []
+    rules = {*plan_rules(), *(rule.slug for rule in own)}
     for text in given:
-        rule, equals, reason = text.partition("=")
-        if not equals or not rule.strip() or not reason.strip():
-            raise click.BadParameter(f"{text}: write RULE=REASON", param_hint="--ignore")
-        found[rule.strip()] = reason.strip()
+        acceptance = parse(text)
+        if acceptance is None:
+            rule, equals, reason = text.partition("=")
+            named = f"{rule.strip()}@ADDRESS={reason.strip()}" if equals else "RULE@ADDRESS=REASON"
+            raise click.BadParameter(
+                f"{text}: an acceptance names a resource and a reason; write '{named}', with the address as the report "
+                "has it (* and ? stand for any characters)",
+                param_hint="--ignore",
+            )
+        if acceptance.rule not in rules:
+            raise click.BadParameter(f"{acceptance.rule} is no rule on plans", param_hint="--ignore")
+        found.append(acceptance)
     return found
 
 
-def _profile(profile: Path | None, own: tuple[PlanRule, ...]) -> tuple[Mapping[str, str], str]:
+def _profile(profile: Path | None, own: tuple[PlanRule, ...]) -> tuple[list[Acceptance], str]:
     """The profile's ignore entries that concern plans, and its hash."""
     if profile is None:
-        return {}, ""
+        return [], ""
     from groundplan.site.profile import load_profile
 
     loaded, _ = load_profile(profile)
     rules = {*plan_rules(), *(rule.slug for rule in own)}
-    accepted = {entry.rule: entry.reason for entry in loaded.ignore if entry.rule in rules}
+    accepted = [Acceptance(each.rule, each.address, each.reason) for each in loaded.ignore if each.rule in rules]
     return accepted, hashlib.sha256(profile.read_bytes()).hexdigest()
 
 

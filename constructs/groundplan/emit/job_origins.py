@@ -31,7 +31,8 @@ def _facts(site: Site, job: JobValues) -> list[Row]:
         return "user" if field in getattr(model, "model_fields_set", ()) else "default"
 
     release = f"release {job.release.version}"
-    pool, machine = (job.pool.name, job.pool.spec.machine_type) if job.pool else ("", "")
+    pools = " and ".join(share.pool.name for share in job.worker_groups)
+    machine = job.pool.spec.machine_type if job.pool else ""
     return [
         ("name", job.name, f"{of(spec.name, 'recipe')}; hash of what cannot be edited in place"),
         ("recipe", job.recipe.name, own(spec, "recipe")),
@@ -42,14 +43,14 @@ def _facts(site: Site, job: JobValues) -> list[Row]:
         ("base config", job.recipe.config, f"recipe {job.recipe.name}"),
         ("nodes", str(job.nodes), of(spec.nodes, f"recipe {job.recipe.name}")),
         ("GPUs per node", str(job.gpus), f"machine {machine}"),
-        ("GPU pool", pool, of(spec.pool, "first with enough nodes")),
+        ("GPU pool", pools, of(spec.pool, "first with enough nodes")),
         ("accelerator", job.pool.accelerator if job.pool else "", f"machine {machine}"),
         ("networks", ", ".join(["eth0", *(nic.interface for nic in job.nics)]), "site: gpu.gvnic, gpu.rdma"),
         ("head CPUs", str(job.head_cpu), of(spec.head.cpu, "recipe")),
         ("head memory", job.head_memory, of(spec.head.memory, "recipe")),
-        ("worker CPUs", str(spec.worker.cpu), own(spec.worker, "cpu")),
-        ("worker memory", spec.worker.memory, own(spec.worker, "memory")),
-        ("worker /dev/shm", spec.worker.shm, own(spec.worker, "shm")),
+        ("worker CPUs", str(job.worker_cpu), of(spec.worker.cpu, f"machine {machine}")),
+        ("worker memory", job.worker_memory, of(spec.worker.memory, f"machine {machine}")),
+        ("worker /dev/shm", job.worker_shm, of(spec.worker.shm, f"machine {machine}")),
         ("claim", f"{job.claim} at {job.mount_path}", "site: storage.lustre"),
         ("namespace", job.namespace, "site: platform"),
         ("submission", spec.submission, own(spec, "submission")),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -46,6 +47,13 @@ class Matching:
         return value
 
 
+def _day(value: object) -> date:
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else date(0, 0, 0)
+    except ValueError:
+        raise PydanticCustomError("limit", "{limit}", {"limit": "must be a day such as 2027-02-01"}) from None
+
+
 _NAME = r"[a-z](?:[-a-z0-9]{0,%d}[a-z0-9])?"
 _NAME_WORDS = "1 to %d lower-case letters, digits and hyphens, starting with a letter and not ending in a hyphen"
 
@@ -70,6 +78,7 @@ ProjectId = Annotated[
         "a project id (6 to 30 lower-case letters, digits and hyphens, starting with a letter), not a number or a name",
     ),
 ]
+Day = Annotated[date, BeforeValidator(_day)]
 Zone = Annotated[str, Matching(r"[a-z]+-[a-z]+[0-9]+-(?:[a-z]|ai[0-9]+[a-z])", "a zone such as us-central1-b")]
 Region = Annotated[str, Matching(r"[a-z]+-[a-z]+[0-9]+", "a region such as us-central1")]
 #: Kubernetes object names: RFC 1123 label.

@@ -9,6 +9,7 @@ from groundplan.nemo_rl.bounds_rules import unjudged
 from groundplan.nemo_rl.memory import CACHE_SHARE, DTENSOR_LIMIT, estimate, rank_billions
 from groundplan.nemo_rl.places import place
 from groundplan.nemo_rl.shape import shape_of
+from groundplan.nemo_rl.stated import setting, stated
 from groundplan.nemo_rl.training import Training, check
 
 
@@ -74,13 +75,18 @@ def cluster_shape(training: Training) -> Iterator[Problem]:
         return
     shape = shape_of(training.config)
     asked, there = shape.nodes * shape.gpus_per_node, training.nodes * training.gpus
+    told = stated(training.release, "I13")
     if shape.gpus_per_node != training.gpus:
-        message = f"cluster.gpus_per_node is {shape.gpus_per_node}, and each worker has {training.gpus} GPUs"
-        at = place(training, "cluster.gpus_per_node")
-        yield Problem(at, message, "leave it out: it follows from the machine type")
+        key = "cluster.gpus_per_node"
+        message = f"`{key}` is {shape.gpus_per_node}, and each worker has {training.gpus} GPUs ({told})"
+        hint = f"leave it out: it follows from the machine type, or set {setting(key, training.gpus)}"
+        yield Problem(place(training, key), message, hint)
     elif asked != there:
+        key = "cluster.num_nodes"
         message = (
-            f"cluster.num_nodes {shape.nodes} x {shape.gpus_per_node} = {asked} GPUs, "
-            f"and {training.nodes} workers have {there}"
+            f"`{key}` {shape.nodes} x {shape.gpus_per_node} = {asked} GPUs, "
+            f"and {training.nodes} workers have {there} ({told})"
         )
-        yield Problem(place(training, "cluster.num_nodes"), message, f"set `workload.nodes: {shape.nodes}` instead")
+        enough = shape.nodes <= training.most_nodes
+        hint = f"set `workload.nodes: {shape.nodes}` instead" if enough else f"set {setting(key, training.nodes)}"
+        yield Problem(place(training, key), message, hint)

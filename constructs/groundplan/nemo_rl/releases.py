@@ -44,6 +44,8 @@ class Release:
     vllm: str = ""
     nccl: str = ""
     """NCCL of the image; empty when it is not known."""
+    archs: tuple[str, ...] = ("amd64",)
+    """Architectures that the image is published for."""
     head_min_cpus: int = 1
     libraries: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
@@ -142,7 +144,8 @@ def release_of(catalog: Catalog, version: str) -> Release | None:
     given = _entry(Release, "release", catalog.releases, version)
     if given is None:
         return None
-    return Release(**given | {"version": version, "libraries": tuple(given.get("libraries", ()))})
+    lists: dict[str, tuple[str, ...]] = {name: tuple(given[name]) for name in ("libraries", "archs") if name in given}
+    return Release(**given | {"version": version, **lists})
 
 
 def recipe_of(catalog: Catalog, name: str) -> Recipe | None:

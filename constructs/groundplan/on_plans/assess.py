@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from groundplan.on_plans.topology import topology
 from groundplan.site.stacks import rank
 from plan_review import assess as generic
 from plan_review import display, model
+from plan_review.acceptance import Acceptance
 from plan_review.assess import Assessment, Provenance, Supplement, Verdict
 from plan_review.folders import compare_folders
 from plan_review.judgement import PlanRule, plan_rules
@@ -27,7 +28,17 @@ __all__ = ["Assessment", "Provenance", "Verdict", "assess", "compare_outputs", "
 
 # The one place that collects the rules on plans. The order is that of reports within one kind of trouble, so that no
 # import block, which is sorted, could say it.
-for _name in ("openings", "exposure", "grants", "protection", "shapes", "operations", "queues", "images"):
+for _name in (
+    "openings",
+    "exposure",
+    "grants",
+    "protection",
+    "shapes",
+    "operations",
+    "queues",
+    "images",
+    "safe_updates",
+):
     importlib.import_module(f"groundplan.on_plans.{_name}")
 
 
@@ -36,15 +47,17 @@ def assess(
     *,
     provenance: Provenance,
     prices: Prices | None = None,
-    ignores: Mapping[str, str] | None = None,
+    acceptances: Sequence[Acceptance] = (),
     policies: Iterable[PlanRule] = (),
 ) -> Assessment:
-    """Judge plans. `ignores` are rules with the reason to accept them; `policies` are the user's own rules."""
+    """Judge plans. `acceptances` say what somebody accepts, and why; `policies` are the user's own rules."""
 
     def supplement(plans: Sequence[Plan], old: Resources, new: Resources) -> Supplement:
         return _supplement(plans, old, new, prices)
 
-    return generic.assess(plans, provenance=provenance, ignores=ignores, policies=policies, supplement=supplement)
+    return generic.assess(
+        plans, provenance=provenance, acceptances=acceptances, policies=policies, supplement=supplement
+    )
 
 
 def compare_outputs(old: Path, new: Path, names: tuple[str, str] = ("", "")) -> list[Plan]:

@@ -40,6 +40,7 @@ def _pool(change: Change) -> Loss:
             f"GPU pool {change.label}",
             f"{nodes} with {gpus_of(pool)} {verb} drained and deleted{_until(change)}; a running RayJob is lost",
             grave=True,
+            totals=(("node", pool.most), (f"{short_gpu(pool.gpu)} GPU", pool.gpus)),
         )
     lost = "pods on them are evicted (the Ray head and operators too: a running RayJob is lost)"
     return Loss(f"node pool {change.label}", f"{nodes} {verb} drained and deleted; {lost}")
@@ -60,6 +61,7 @@ def _lustre(change: Change) -> Loss:
         f"its {count(size, 'GiB', 'GiB')} and ALL DATA on it are deleted: checkpoints, models, data sets",
         grave=True,
         data=True,
+        totals=(("GiB", size),),
     )
 
 

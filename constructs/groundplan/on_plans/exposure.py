@@ -10,6 +10,8 @@ from plan_review import values
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.model import Resource, Resources
 
+_PRIVATE = "enable_private_nodes"
+
 
 @plan_rule("nodes-public", Severity.WARNING, Category.OPEN, on="resources")
 def nodes_public(resources: Resources) -> Iterator[Breach]:
@@ -22,21 +24,29 @@ def nodes_public(resources: Resources) -> Iterator[Breach]:
     """
     for each in resources.of("google_container_node_pool"):
         if each.flag("network_config.enable_private_nodes") is False:
-            yield _public(each, f"the nodes of pool {each.name} get public addresses")
+            yield _public(
+                each, f"the nodes of pool {each.name} get public addresses", "network_config.enable_private_nodes"
+            )
     for each in resources.of("google_container_cluster"):
         if each.flag("private_cluster_config.enable_private_nodes") is False:
-            yield _public(each, f"the nodes of cluster {each.name} get public addresses")
+            yield _public(
+                each,
+                f"the nodes of cluster {each.name} get public addresses",
+                "private_cluster_config.enable_private_nodes",
+            )
     for each in resources.of("google_compute_instance", "google_compute_instance_template"):
         if any(
             "access_config" in nic and nic["access_config"] not in (None, [])
             for nic in each.blocks("network_interface")
         ):
-            yield _public(each, f"machine {each.name} gets a public address")
+            yield _public(each, f"machine {each.name} gets a public address", "network_interface")
 
 
-def _public(each: Resource, message: str) -> Breach:
+def _public(each: Resource, message: str, *arguments: str) -> Breach:
     hint = "keep them private, with Cloud NAT for the way out"
-    return Breach(each.stack, each.address, message, hint, "firewall rules alone keep the internet out")
+    return Breach(
+        each.stack, each.address, message, hint, "firewall rules alone keep the internet out", arguments=arguments
+    )
 
 
 @plan_rule("public-address", Severity.WARNING, Category.OPEN, on="resources")
@@ -64,7 +74,14 @@ def public_address(resources: Resources) -> Iterator[Breach]:
 
 def _balancer(each: Resource) -> Breach:
     message = f"{each.name} is a load balancer with a public address"
-    return Breach(each.stack, each.address, message, "make it internal", "what is behind it can be called from outside")
+    return Breach(
+        each.stack,
+        each.address,
+        message,
+        "make it internal",
+        "what is behind it can be called from outside",
+        arguments=("spec.type", "metadata.annotations"),
+    )
 
 
 _SECURITY_GROUPS = ("aws_security_group", "aws_default_security_group")
@@ -102,8 +119,13 @@ def _aws(each: Resource, sources: list[str]) -> Iterator[Breach]:
         yield _foreign(each, ", ".join(opened))
 
 
+#: What says who may call, in the security groups of AWS and Azure.
+_SOURCES = ("ingress", "cidr_blocks", "ipv6_cidr_blocks", "cidr_ipv4", "cidr_ipv6", "source_address_prefix",
+            "source_address_prefixes", "direction", "access")  # fmt: skip
+
+
 def _foreign(each: Resource, who: str) -> Breach:
     return Breach(
         each.stack, each.address, f"{each.name} admits {who}", "name the ranges of those who call",
-        "anyone on the internet who reaches its targets may connect",
+        "anyone on the internet who reaches its targets may connect", arguments=_SOURCES,
     )  # fmt: skip

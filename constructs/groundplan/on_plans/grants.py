@@ -22,6 +22,7 @@ _IMPERSONATE = frozenset(
 )
 _PUBLIC = frozenset({"allUsers", "allAuthenticatedUsers"})
 _IAM = re.compile(r"google_(.+)_iam_(member|binding|policy)$")
+_GRANTED = ("member", "members", "policy_data", "role")
 _WIDE = frozenset({"project", "folder", "organization"})
 
 #: Arguments that name what a grant is on, in the order in which they are looked for.
@@ -106,6 +107,7 @@ def iam_public(resources: Resources) -> Iterator[Breach]:
                 each.text,
                 "name the members who need it",
                 f"{_everyone(each.member)} can use it without being asked",
+                arguments=_GRANTED,
             )
 
 
@@ -129,6 +131,7 @@ def bucket_public(resources: Resources) -> Iterator[Breach]:
                 hint,
                 f"{_everyone(grant.member)} can read what is in it"
                 + (", and write to it" if re.search(r"(?i)admin|creator|writer|owner", grant.role) else ""),
+                arguments=_GRANTED,
             )
     kinds = ("bucket", "default_object", "object")
     for each in resources.of(*(f"google_storage_{kind}_access_control" for kind in kinds)):
@@ -147,7 +150,10 @@ def bucket_public(resources: Resources) -> Iterator[Breach]:
 def _acl(each: Resource, entry: str, hint: str) -> Breach:
     bucket = values.last_part(each.text("bucket")) or each.name
     message = f"bucket {bucket} is public: access control {entry}"
-    return Breach(each.stack, each.address, message, hint, "anyone can read what is in it")
+    return Breach(
+        each.stack, each.address, message, hint, "anyone can read what is in it",
+        arguments=("entity", "role_entity", "predefined_acl", "acl"),
+    )  # fmt: skip
 
 
 def _everyone(member: str) -> str:
@@ -184,6 +190,7 @@ def iam_broad(resources: Resources) -> Iterator[Breach]:
                 "grant the predefined role for the one thing that is needed, on the one resource",
                 f"it {what} in that {each.scope}; so may whoever gets hold of it",
                 severity,
+                arguments=_GRANTED,
             )
 
 

@@ -16,6 +16,9 @@ from plan_review import values
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.model import Resource, Resources
 
+#: What says by which ways a control plane can be reached.
+_ENDPOINTS = ("control_plane_endpoints_config", "private_cluster_config.enable_private_endpoint")
+
 
 def own_ranges(resources: Resources) -> list[IPNetwork]:
     """The ranges that the plans themselves make: nodes, pods, services, fabric, private service access."""
@@ -60,6 +63,7 @@ def firewall_open(resources: Resources) -> Iterator[Breach]:
                 f"firewall {each.name} admits {', '.join(opened)}{why} to {allowed(each)}",
                 "name the ranges of those who call",
                 f"anyone on the internet who reaches {_target(each)} may connect",
+                arguments=("source_ranges", "source_tags", "source_service_accounts", "disabled"),
             )
     kinds = ("google_compute_network_firewall_policy_rule", "google_compute_region_network_firewall_policy_rule")
     for each in resources.of(*kinds, "google_compute_firewall_policy_rule"):
@@ -76,6 +80,7 @@ def firewall_open(resources: Resources) -> Iterator[Breach]:
                 f"firewall policy rule {each.text('rule_name') or each.address} admits {', '.join(opened)}",
                 "name the ranges of those who call",
                 "anyone on the internet who reaches its targets may connect",
+                arguments=("match.src_ip_ranges", "action", "disabled", "direction"),
             )
 
 
@@ -112,6 +117,7 @@ def firewall_ports(resources: Resources) -> Iterator[Breach]:
                 f"firewall {each.name} opens {what} to {', '.join(sources) or 'tagged sources'}{why}",
                 'name the ports that are called, such as ports = ["443"]',
                 f"everything that listens on {_target(each)} can be reached from there",
+                arguments=("allow",),
             )
 
 
@@ -189,6 +195,7 @@ def open_control_plane(resources: Resources) -> Iterator[Breach]:
                 f"the control plane of cluster {each.name} admits {', '.join(opened)}",
                 "name the ranges of those who call",
                 "anyone on the internet can reach the Kubernetes API; only its logins are left as a guard",
+                arguments=("master_authorized_networks_config", *_ENDPOINTS),
             )
 
 
@@ -216,4 +223,5 @@ def public_endpoint_unrestricted(resources: Resources) -> Iterator[Breach]:
                 f"the control plane of cluster {each.name} has a public endpoint without authorized networks",
                 "turn the IP endpoint off, or name authorized networks",
                 "anyone on the internet can reach the Kubernetes API; only its logins are left as a guard",
+                arguments=("master_authorized_networks_config", *_ENDPOINTS),
             )

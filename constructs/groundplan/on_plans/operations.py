@@ -13,6 +13,9 @@ from plan_review.display import count
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.model import Action, Change, Plan, Resource
 
+#: What says how many nodes a pool has.
+SIZE = ("node_count", "initial_node_count", "autoscaling")
+
 
 def _updates(plans: Sequence[Plan], *types: str) -> Iterator[Change]:
     for plan in plans:
@@ -39,6 +42,7 @@ def lustre_shrinks(plans: Sequence[Plan]) -> Iterator[Breach]:
                 f"Lustre instance {change.label} is to shrink: capacity_gib {was:,} -> {becomes:,}",
                 "put the capacity back, or copy the data to a new, smaller instance",
                 "Google refuses it, so the apply fails; nothing is lost, nothing is saved",
+                arguments=("capacity_gib",),
             )
 
 
@@ -60,6 +64,7 @@ def lustre_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
                 f"Lustre instance {change.label} grows: capacity_gib {was:,} -> {becomes:,}",
                 "make sure that the space is needed",
                 f"no data is lost; it can never shrink again; {capacity.tebibytes(becomes - was)} more are paid for",
+                arguments=("capacity_gib",),
             )
 
 
@@ -80,6 +85,7 @@ def machine_type_in_place(plans: Sequence[Plan]) -> Iterator[Breach]:
                 f"pool {change.label} changes node_config.machine_type {was} -> {becomes} in place",
                 "make a new pool under a new name, then remove this one",
                 "the apply may succeed and change no node (terraform-provider-google#23502)",
+                arguments=("node_config.machine_type",),
             )
 
 
@@ -105,6 +111,7 @@ def gpu_capacity_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
                 f"{was.gpus:,} -> {gpus_of(becomes)}",
                 f"make sure that {source} holds {count(becomes.most, 'machine')}",
                 f"{hours:+,} GPU-hours a month; no running node is touched; the apply waits for machines of {source}",
+                arguments=SIZE,
             )
 
 
@@ -125,6 +132,7 @@ def capacity_shrinks(plans: Sequence[Plan]) -> Iterator[Breach]:
                 f"pool {change.label} shrinks from {was.nodes} to {count(becomes.most, 'node')}",
                 "end the running job first",
                 f"{count(was.most - becomes.most, 'node')} drained, {lost} gone; a RayJob running there is lost",
+                arguments=SIZE,
             )
 
 
@@ -173,6 +181,7 @@ def nodes_recreated(plans: Sequence[Plan]) -> Iterator[Breach]:
                 f"pool {change.label} changes {display.listed(_with_values(change, changed))}",
                 "end the running job first, or choose the time",
                 f"GKE recreates its {pool.nodes} nodes one by one; {what} gone meanwhile, a running RayJob is lost",
+                arguments=tuple(changed),
             )
 
 
@@ -207,7 +216,14 @@ def crd_upgrade(plans: Sequence[Plan]) -> Iterator[Breach]:
             f"{chart} goes from {was} to {becomes}, and its CRDs stay at {was}: Helm never upgrades them",
             f"before the apply: {pull}; kubectl apply --server-side --force-conflicts -f {chart}/crds",
             f"the operator restarts; fields that only {becomes} knows are dropped until its CRDs are applied",
+            arguments=("version", *(["values"] if _tags_alone(change, becomes) else [])),
         )
+
+
+def _tags_alone(change: Change, version: str) -> bool:
+    """Whether of the chart's values only the image's tag changes, to that of the version."""
+    settings = [each for each in display.differences(change) if each.path.startswith("values")]
+    return all(each.path.endswith("image.tag") and each.new.strip('"v') == version for each in settings)
 
 
 @plan_rule("job-restarts", Severity.WARNING, Category.DISTURB)
@@ -236,6 +252,7 @@ def job_restarts(plans: Sequence[Plan]) -> Iterator[Breach]:
             f"the job changes: {what or 'its name'}",
             "wait until the running job has ended, or make sure that it saved a checkpoint",
             _job_consequence(was, becomes),
+            arguments=("values",),
         )
 
 
@@ -269,7 +286,8 @@ def control_plane_access(plans: Sequence[Plan]) -> Iterator[Breach]:
     Mend: none, when those who are named should call; else take the network or the endpoint out.
     """
     for change in _updates(plans, "google_container_cluster"):
-        opened = [*_new_networks(change), *_new_endpoints(change)]
+        networks, endpoints = _new_networks(change), _new_endpoints(change)
+        opened = [*networks, *(text for _, text in endpoints)]
         if opened:
             yield Breach(
                 change.stack,
@@ -277,6 +295,7 @@ def control_plane_access(plans: Sequence[Plan]) -> Iterator[Breach]:
                 f"the control plane of cluster {change.label} opens: {'; '.join(opened)}",
                 "make sure that those who are named should call",
                 "they reach the Kubernetes API; a login is still needed",
+                arguments=(*([_NETWORKS] if networks else []), *(path for path, _ in endpoints)),
             )
 
 
@@ -291,7 +310,11 @@ def _new_networks(change: Change) -> list[str]:
     ]
 
 
-def _new_endpoints(change: Change) -> list[str]:
+_NETWORKS = "master_authorized_networks_config"
+
+
+def _new_endpoints(change: Change) -> list[tuple[str, str]]:
+    """(argument, what it opens)"""
     switches: tuple[tuple[str, Any, str], ...] = (
         ("control_plane_endpoints_config.ip_endpoints_config.enabled", True, "IP endpoint turned on"),
         ("control_plane_endpoints_config.dns_endpoint_config.allow_external_traffic", True, "DNS endpoint turned on"),
@@ -303,7 +326,7 @@ def _new_endpoints(change: Change) -> list[str]:
         ),
     )
     return [
-        text
+        (path, text)
         for path, on, text in switches
         if values.flag(change.after, path) is on and values.flag(change.before, path) is not on
     ]

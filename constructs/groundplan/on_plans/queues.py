@@ -35,6 +35,7 @@ def queue_removed(plans: Sequence[Plan]) -> Iterator[Breach]:
                     f"{display.listed(gone)} {'goes' if len(gone) == 1 else 'go'}",
                     "destroy the workload stack first, apply this plan, then apply the workload stack",
                     "a queue stays until no job is in it: while one is, the apply hangs, fails, and leaves half",
+                    arguments=("values",),
                 )
 
 

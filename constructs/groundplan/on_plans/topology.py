@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from groundplan.on_plans import capacity, ray
 from groundplan.on_plans.consequences import short_gpu
 from plan_review import display, values
+from plan_review.drift import without_indices
 from plan_review.model import Change, Plan, Resource, hidden
 
 #: Columns of the picture, from left to right.
@@ -176,7 +177,7 @@ def _name(value: object) -> str:
 
 def _in(subnetwork: Change, network: Change) -> bool:
     name = _name(values.get(_now(subnetwork), "network"))
-    return name == network.label if name else network.address.partition("[")[0] in subnetwork.refers
+    return name == network.label if name else without_indices(network.address) in subnetwork.refers
 
 
 def _subnetworks(ranges: list[str]) -> Iterator[str]:

@@ -26,6 +26,8 @@ class Gib(Section):
     """Tag of the nccl-plugin-gib image."""
     image: Image | None = None
     """Whole image reference, for a mirror. Default: Google's repository with `version`."""
+    arm64_image: Image | None = None
+    """The same for arm64 nodes (A4X). Default: Google's, at the catalog's tag."""
 
 
 class Kueue(Section):

@@ -8,7 +8,7 @@ from typing import Any
 
 from groundplan.catalog import Catalog
 from groundplan.gpu.fabric_values import FabricValues, fabric_of
-from groundplan.gpu.values import PoolValues
+from groundplan.gpu.values import PoolValues, nodes_of
 from groundplan.nemo_rl import config
 from groundplan.nemo_rl.deadline import SAVE_BY, must_save_by
 from groundplan.nemo_rl.releases import Model, Recipe, Release, model_of, recipe_of, release_of
@@ -18,7 +18,8 @@ from groundplan.site.profile import Profile
 from groundplan.storage.values import LustreValues
 from groundplan.workload import rayjob
 from groundplan.workload.environment import environment_of
-from groundplan.workload.values import JobValues, Queue, SecretVariable
+from groundplan.workload.spec import WorkloadSpec
+from groundplan.workload.values import JobValues, Queue, SecretVariable, Share, WorkerSize
 
 #: Longest name before the hyphen and the hash.
 MAX_BASE_NAME = rayjob.MAX_NAME - rayjob.HASH_DIGITS - 1
@@ -47,10 +48,15 @@ def resolve_job(
     release = release_of(catalog, spec.release or catalog.default_release)
     if recipe is None or release is None:
         return None
-    nodes = spec.nodes or recipe.nodes
-    pool = choose_pool(pools, nodes, spec.pool)
-    job = _plan(profile, recipe, release, lustre, fabrics, pool, nodes)
+    own, nodes = _place(spec, recipe, pools)
+    job = _plan(profile, recipe, release, lustre, fabrics, own, nodes)
     return _named(job, f"{job.base_name[:MAX_BASE_NAME].rstrip('-')}-{rayjob.digest(job)}")
+
+
+def _place(spec: WorkloadSpec, recipe: Recipe, pools: tuple[PoolValues, ...]) -> tuple[tuple[PoolValues, ...], int]:
+    """The job's pools and nodes: on machines of fewer GPUs than a recipe's nodes have, more of them."""
+    own = choose_pools(pools, spec.nodes or recipe.nodes, spec.pool)
+    return own, spec.nodes or nodes_of(recipe.nodes, own[0].gpus_per_node if own else 0)
 
 
 def effective_secrets(given: SecretsSpec, model: Model) -> SecretsSpec:
@@ -64,12 +70,33 @@ def effective_secrets(given: SecretsSpec, model: Model) -> SecretsSpec:
     return given.model_copy(update={"hugging_face": SecretReference(variable=True)})
 
 
-def choose_pool(pools: tuple[PoolValues, ...], nodes: int, name: str | None) -> PoolValues | None:
-    """The named pool; else the first that has enough nodes, else the largest. None when there is no such pool."""
-    if name is not None:
-        return next((pool for pool in pools if pool.name == name), None)
-    enough = next((pool for pool in pools if pool.max_nodes >= nodes), None)
-    return enough or max(pools, key=lambda pool: pool.max_nodes, default=None)
+def choose_pools(pools: tuple[PoolValues, ...], nodes: int, chosen: str | list[str] | None) -> tuple[PoolValues, ...]:
+    """The named pools, or those of the named entries; else those of the first entry that has enough nodes, else of the
+    largest. None when there are no such pools."""
+    if chosen is not None:
+        names = [chosen] if isinstance(chosen, str) else chosen
+        return tuple(pool for name in names for pool in pools if name in (pool.name, pool.entry))
+    entries = [tuple(pool for pool in pools if pool.entry == entry) for entry in dict.fromkeys(p.entry for p in pools)]
+    enough = next((entry for entry in entries if most_nodes(entry) >= nodes), None)
+    return enough or max(entries, key=most_nodes, default=())
+
+
+def most_nodes(pools: tuple[PoolValues, ...]) -> int:
+    """Of all of them."""
+    return sum(pool.max_nodes for pool in pools)
+
+
+def shares_of(pools: tuple[PoolValues, ...], nodes: int) -> tuple[Share, ...]:
+    """A job's workers over pools: over as few of them as hold all, in their order, and as evenly as they allow."""
+    used = next((n for n in range(1, len(pools) + 1) if most_nodes(pools[:n]) >= nodes), len(pools))
+    left, found = nodes, []
+    for n, pool in enumerate(pools[:used]):
+        rest = most_nodes(pools[n + 1 : used])
+        here = max(-(-left // (used - n)), left - rest)
+        here = left if n + 1 == used else min(here, pool.max_nodes)
+        found.append(Share(pool, here, f"-{n + 1}" if used > 1 else ""))
+        left -= here
+    return tuple(found)
 
 
 def slug(name: str) -> str:
@@ -84,11 +111,12 @@ def _plan(
     release: Release,
     lustre: LustreValues,
     fabrics: tuple[FabricValues, ...],
-    pool: PoolValues | None,
+    pools: tuple[PoolValues, ...],
     nodes: int,
 ) -> JobValues:
     """The job, complete but for its name."""
     spec = profile.workload
+    pool = pools[0] if pools else None
     gpus = (pool.gpus_per_node if pool else 0) or 8
     folder = _folder(lustre.mount_path, _UNNAMED)
     draft = config.start(release, recipe)
@@ -105,7 +133,7 @@ def _plan(
     secrets = effective_secrets(profile.secrets, model)
     machine = pool.machine if pool else None
     fabric = fabric_of(profile.gpu, fabrics, pool, profile.zone) if pool else None
-    kueue = profile.platform.kueue
+    kueue, size = profile.platform.kueue, WorkerSize.of(machine)
     return JobValues(
         name=_UNNAMED,
         base_name=spec.name or slug(recipe.name),
@@ -120,6 +148,7 @@ def _plan(
         image=spec.image or release.image,
         kuberay=profile.platform.kuberay.version,
         pool=pool,
+        worker_groups=shares_of(pools, nodes),
         nodes=nodes,
         gpus=gpus,
         cpu_pool=profile.cluster.cpu_pool.name,
@@ -135,6 +164,9 @@ def _plan(
         image_pull_secret=secrets.image_pull or "",
         head_cpu=spec.head.cpu or recipe.head_cpu,
         head_memory=spec.head.memory or recipe.head_memory,
+        worker_cpu=spec.worker.cpu or size.cpu,
+        worker_memory=spec.worker.memory or f"{size.memory_gib}Gi",
+        worker_shm=spec.worker.shm or f"{size.shm_gib}Gi",
         queue=Queue(kueue.queue, TOPOLOGY_LABELS[kueue.topology]) if kueue.enabled else None,
     )
 
@@ -189,7 +221,11 @@ def _shape(draft: config.Draft, nodes: int, gpus: int) -> dict[str, object]:
     """The cluster as it is, so that NeMo RL asks for what Ray will have."""
     shape: dict[str, object] = {"cluster.num_nodes": nodes, "cluster.gpus_per_node": gpus}
     if draft.values.get("policy.generation.colocated.enabled") is False and nodes > 1:
-        shape["policy.generation.colocated.resources.gpus_per_node"] = gpus
+        apart = "policy.generation.colocated.resources"
+        shape[f"{apart}.gpus_per_node"] = gpus
+        generating = draft.values.get(f"{apart}.num_nodes")
+        if isinstance(generating, int) and nodes_of(generating, gpus) != generating:
+            shape[f"{apart}.num_nodes"] = nodes_of(generating, gpus)
     return shape
 
 

@@ -37,6 +37,9 @@ class Ignore(Section):
     """Slug of the rule (`groundplan rules` lists them)."""
     reason: Annotated[str, Field(min_length=10)]
     """Why it is accepted, in a sentence."""
+    address: str = ""
+    """Of rules on plans: the resource it is accepted of, as a report names it; `*` and `?` stand for any characters.
+    Without one, a plan's errors and losses are not covered."""
 
 
 class Profile(Section):

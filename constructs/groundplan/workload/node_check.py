@@ -151,8 +151,8 @@ def main() -> int:
         found = subprocess.run(query, capture_output=True, text=True, check=True, env={**os.environ, "PATH": path})
         _say(check_gpus(found.stdout, gpus, int(get("PREFLIGHT_MIN_DRIVER"))))
         _say(check_network(interfaces, int(get("PREFLIGHT_RDMA"))))
-        if int(get("PREFLIGHT_RDMA")):
-            _say(check_plugin(Path("/usr/local/gib"), os.environ.get("NCCL_TUNER_CONFIG_PATH", "")))
+        if get("PREFLIGHT_PLUGIN"):
+            _say(check_plugin(Path(get("PREFLIGHT_PLUGIN")), os.environ.get("NCCL_TUNER_CONFIG_PATH", "")))
         _say(check_storage(folder))
         if (folder / "passed").exists():
             _say("the nodes of this cluster have passed the all-reduce before")

@@ -59,13 +59,15 @@ def settings(job: JobValues) -> list[dict[str, Any]]:
     """The script's settings, as environment variables of the worker's container."""
     gpu = job.pool.machine.gpu if job.pool and job.pool.machine else None
     spec = job.spec.preflight
+    floor = (gpu.bus_gb_per_s if gpu else 0) if spec.min_bus_gb_per_s is None else spec.min_bus_gb_per_s
     values = {
         "PREFLIGHT_NODES": job.nodes,
         "PREFLIGHT_GPUS": job.gpus,
         "PREFLIGHT_RDMA": gpu.rdma_nics if gpu else 0,
         "PREFLIGHT_INTERFACES": ",".join(nic.interface for nic in job.nics),
+        "PREFLIGHT_PLUGIN": job.transport.plugin,
         "PREFLIGHT_MIN_DRIVER": max(job.release.min_driver, gpu.min_driver if gpu else 0),
-        "PREFLIGHT_FLOOR": spec.min_bus_gb_per_s if job.nodes > 1 else 0,
+        "PREFLIGHT_FLOOR": floor if job.nodes > 1 else 0,
         "PREFLIGHT_TIMEOUT": spec.timeout_minutes * 60,
     }
     pod = {"POD_NAME": "metadata.name", "POD_IP": "status.podIP", "RAY_CLUSTER": "metadata.labels['ray.io/cluster']"}

@@ -102,6 +102,35 @@ def cuda_driver(site: Site) -> Iterator[Problem]:
         yield Problem(path, message, hint)
 
 
+@rule("image-arch")
+def image_arch(site: Site) -> Iterator[Problem]:
+    """The job's image must run on the nodes' CPUs: A4X has Arm's, and the Ray head stands on the CPU pool's.
+
+    Head and workers share one reference, so that it must hold both. NVIDIA publishes NeMo RL for both from v0.5.0 on.
+    Of an image of your own nothing is known, which is a warning.
+
+    Source: NVIDIA-NeMo/RL, release notes of v0.5.0 (linux/amd64 and linux/arm64); GKE, "Set up Ray on GKE with A4X and
+    GB200", "exec format error".
+
+    Mend: a release from v0.5.0 on; of your own image one with both variants.
+    """
+    job = site.job
+    arch = job.pool.machine.arch if job and job.pool and job.pool.machine else "amd64"
+    if job is None or arch == "amd64":
+        return
+    own = site.profile.workload.image
+    if own is not None:
+        message = f"workload.image: `{own}` must hold a variant for {arch} (the workers) and for amd64 (the head)"
+        yield Problem(
+            ("workload", "image"), message, "see it with `docker buildx imagetools inspect`", Severity.WARNING
+        )
+    elif arch not in job.release.archs:
+        archs = " and ".join(job.release.archs)
+        message = f"NeMo RL {job.release.version} is published for {archs}, and the GPU nodes are {arch}"
+        hint = "use a release from v0.5.0 on, or an image of your own with both variants"
+        yield Problem(("workload", "release") if job.spec.release else ("workload",), message, hint)
+
+
 @rule("gib-nccl", Severity.WARNING)
 def gib_nccl(site: Site) -> Iterator[Problem]:
     """The gIB release may not work with the NCCL of the job's image: before v1.1.2 it may fail with 2.27 or older.
@@ -117,6 +146,10 @@ def gib_nccl(site: Site) -> Iterator[Problem]:
     gpu = job.pool.machine.gpu if job and job.pool and job.pool.machine else None
     if job is None or gpu is None or not gpu.rdma_nics or gib.image or site.profile.workload.image:
         return
+    arch = job.pool.machine.arch if job.pool and job.pool.machine else "amd64"
+    if arch != "amd64":
+        yield from _arm_gib(site, job, arch)
+        return
     least = str(site.catalog.gib.get(gib.version, {}).get("min_nccl", ""))
     if least and job.release.nccl and _version(job.release.nccl) < _version(least):
         message = (
@@ -125,6 +158,20 @@ def gib_nccl(site: Site) -> Iterator[Problem]:
         good = [name for name, entry in site.catalog.gib.items() if not entry.get("min_nccl")]
         hint = f"set `platform.gib.version: {good[0]}`" if good else f"use an image with NCCL {least} or newer"
         yield Problem(("platform", "gib", "version"), message, hint)
+
+
+def _arm_gib(site: Site, job: JobValues, arch: str) -> Iterator[Problem]:
+    """The same of the catalog's own tag for another architecture."""
+    tag = str(shipped("gib")[arch])
+    least = str(site.catalog.gib.get(tag, {}).get("min_nccl", ""))
+    if site.profile.platform.gib.arm64_image or not least or not job.release.nccl:
+        return
+    if _version(job.release.nccl) < _version(least):
+        message = (
+            f"gIB {tag} for {arch} may not work with NCCL {job.release.nccl}, which NeMo RL {job.release.version} holds"
+        )
+        hint = f"use a release with NCCL {least} or newer, or `platform.gib.arm64_image` of a newer gIB"
+        yield Problem(("workload", "release") if job.spec.release else ("workload",), message, hint)
 
 
 def _version(text: str) -> tuple[int, ...]:

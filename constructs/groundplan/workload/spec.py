@@ -44,12 +44,12 @@ class Head(Section):
 class Worker(Section):
     """A Ray worker: one a GPU node, with all of its GPUs and NICs."""
 
-    cpu: PositiveCount = 206
-    """CPUs."""
-    memory: Quantity = "2400Gi"
-    """Memory, shared memory included."""
-    shm: Quantity = "240Gi"
-    """Size of /dev/shm."""
+    cpu: PositiveCount | None = None
+    """CPUs. Default: the machine's, less 18 for the node's own (206 on A4 and A3 Ultra)."""
+    memory: Quantity | None = None
+    """Memory, shared memory included. Default: five sixths of the machine's, and at most 2400Gi."""
+    shm: Quantity | None = None
+    """Size of /dev/shm. Default: a quarter of the default memory, and at most 240Gi."""
     privileged: bool = False
     """Run privileged instead of with IPC_LOCK alone; RDMA needs no more than IPC_LOCK."""
 
@@ -60,8 +60,9 @@ class Preflight(Section):
 
     enabled: bool = False
     """Run them."""
-    min_bus_gb_per_s: Annotated[int, Field(ge=0, le=2000)] = 200
-    """Least bus bandwidth of the all-reduce between nodes, in GB/s; 0 measures without judging."""
+    min_bus_gb_per_s: Annotated[int, Field(ge=0, le=2000)] | None = None
+    """Least bus bandwidth of the all-reduce between nodes, in GB/s; 0 measures without judging. Default: the machine
+    type's, and 0 where no figure is known."""
     timeout_minutes: Annotated[int, Field(ge=5, le=240)] = 30
     """Minutes after which waiting for the other nodes counts as failure."""
 
@@ -99,8 +100,9 @@ class WorkloadSpec(Section):
     """Image, for a mirror; it must hold the release. Default: the release's."""
     nodes: PositiveCount | None = None
     """GPU nodes of the job. Default: the recipe's."""
-    pool: ClusterName | None = None
-    """GPU pool of the job. Default: the first that has enough nodes."""
+    pool: ClusterName | Annotated[list[ClusterName], Field(min_length=1)] | None = None
+    """GPU pool of the job, or several of one machine type and zone. An entry with sub-blocks counts as all of its
+    pools. Default: the first entry that has enough nodes."""
     overrides: dict[str, Any] = {}
     """NeMo RL configuration keys and values, nested or dotted, over the recipe's. `+key` adds one that NeMo RL
     lacks."""

@@ -22,7 +22,8 @@ from groundplan.nemo_rl import (
     step_rules,
     type_rules,
 )
-from groundplan.nemo_rl.conditions import catalog
+from groundplan.nemo_rl.follow import settled
+from groundplan.nemo_rl.stated import catalog
 from groundplan.nemo_rl.training import CHECKS, Check, Training
 from groundplan.site.resolve import Site
 from groundplan.workload.values import JobValues
@@ -78,10 +79,12 @@ def _register(check: Check) -> None:
     def on_site(site: Site) -> Iterator[Problem]:
         if site.job is None:
             return
-        release = site.job.release.version
-        for problem in check.run(training_of(site.job)):
+        training = training_of(site.job)
+        release = training.release.version
+        for problem in check.run(training):
             told = release in problem.message or check.slug not in _OF_NEMO_RL
-            yield problem if told else replace(problem, message=f"{problem.message} (NeMo RL {release})")
+            named = problem if told else replace(problem, message=f"{problem.message} (NeMo RL {release})")
+            yield settled(training, check.slug, named)
 
     on_site.__doc__ = check.run.__doc__
     rule(check.slug, check.severity)(on_site)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from groundplan.catalog import Machine
 from groundplan.gpu.fabric_values import Nic
 from groundplan.gpu.transports import Transport, transport_of
 from groundplan.gpu.values import PoolValues
@@ -25,11 +26,43 @@ class SecretVariable:
 
 
 @dataclass(frozen=True)
+class WorkerSize:
+    """What a worker asks for where the profile says nothing: CPUs, memory and shared memory in GiB."""
+
+    cpu: int
+    memory_gib: int
+    shm_gib: int
+
+    @classmethod
+    def of(cls, machine: Machine | None) -> WorkerSize:
+        """Of one worker a node. The CPUs left over are GKE's, its DaemonSets' and a pod's beside the worker; of the
+        memory, a sixth."""
+        if machine is None:
+            return cls(*_LARGEST)
+        memory = min(_LARGEST[1], machine.memory_gib * 5 // 6 // _GRAIN * _GRAIN)
+        return cls(max(machine.vcpus - _SPARE_CPUS, 1), max(memory, 1), max(min(_LARGEST[2], memory // 4), 1))
+
+
+#: On A4 and A3 Ultra, as Google's NeMo RL sample has them.
+_LARGEST = (206, 2400, 240)
+_SPARE_CPUS, _GRAIN = 18, 50
+
+
+@dataclass(frozen=True)
 class Queue:
     """The Kueue queue that admits the job. `topology` is a node label level, or empty."""
 
     name: str
     topology: str
+
+
+@dataclass(frozen=True)
+class Share:
+    """The workers of a job in one pool. `end` tells the shares of a job apart; empty when there is one."""
+
+    pool: PoolValues
+    nodes: int
+    end: str
 
 
 @dataclass(frozen=True)
@@ -54,6 +87,9 @@ class JobValues:
     image: str
     kuberay: str
     pool: PoolValues | None
+    """The pool, or the first of several alike."""
+    worker_groups: tuple[Share, ...]
+    """Its workers, pool by pool; none without a pool."""
     nodes: int
     gpus: int
     cpu_pool: str
@@ -70,7 +106,15 @@ class JobValues:
     image_pull_secret: str
     head_cpu: int
     head_memory: str
+    worker_cpu: int
+    worker_memory: str
+    worker_shm: str
     queue: Queue | None = None
+
+    @property
+    def least_nodes(self) -> int:
+        """Nodes that its pools always have."""
+        return sum(share.pool.min_nodes for share in self.worker_groups)
 
     @property
     def transport(self) -> Transport:
