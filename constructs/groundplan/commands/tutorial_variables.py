@@ -115,7 +115,7 @@ def _given(environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, st
 
 def variable_at(path: ProfilePath, names: Mapping[str, str]) -> str:
     """The variable (or option) that a finding's place in the profile was written from; empty when there is none."""
-    places = {variable.word: variable.path for variable in VARIABLES.values()} | _OPTIONS
+    places = {variable.word: variable.path for variable in VARIABLES.values()} | dict(_OPTIONS)
     for word, place in places.items():
         if word in names and path[: len(place)] == place:
             return names[word]

@@ -10,7 +10,7 @@ from findings import Problem, Severity
 from groundplan.nemo_rl.config import Config, is_open
 from groundplan.nemo_rl.config_rules import known_keys
 from groundplan.nemo_rl.hydra import is_sweep
-from groundplan.nemo_rl.places import place, written
+from groundplan.nemo_rl.places import given, place
 from groundplan.nemo_rl.shape import shape_of
 from groundplan.nemo_rl.stated import setting, shown, stated
 from groundplan.nemo_rl.training import Training, check
@@ -44,7 +44,7 @@ def config_type(training: Training) -> Iterator[Problem]:
     """
     known, types = known_keys(training), types_of(training.release)
     defaults = Config(known)
-    for path, (at, prefix, value) in written(training.overrides).items():
+    for path, (at, prefix, value) in given(training).items():
         if is_sweep(value) or prefix == "~" or _unread(training.config, path):
             continue
         group = path not in known and any(k.startswith(path + ".") for k in known)
