@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from findings import Problem, Severity
 from groundplan.nemo_rl.bounds_rules import unjudged
-from groundplan.nemo_rl.memory import CACHE_SHARE, DTENSOR_LIMIT, estimate, rank_billions
 from groundplan.nemo_rl.places import place
+from groundplan.nemo_rl.rough_memory import CACHE_SHARE, DTENSOR_LIMIT, estimate, rank_billions
 from groundplan.nemo_rl.shape import shape_of
 from groundplan.nemo_rl.stated import setting, stated
 from groundplan.nemo_rl.training import Training, check
