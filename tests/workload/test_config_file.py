@@ -130,6 +130,18 @@ def test_what_is_wrong_in_the_file_is_found_at_its_key(tmp_path: Path, line: str
     assert {f.path for f in found} == {("workload", "config")}
 
 
+def test_a_key_that_is_not_read_is_told(tmp_path: Path) -> None:
+    text = "defaults: grpo_math_1B.yaml\ndata: {dataset_name: squad}\ngrpo: {max_num_step: 3, mine: 1}\n"
+    written(tmp_path, text + "env: {math: {num_worker: 3}}\n")
+    told = [f"{f.rule} {f.severity}: {f.message} {f.hint}" for f in findings(own_site(tmp_path))]
+    assert [line.split("`")[1] for line in told if line.startswith("config-key warning")] == [
+        "data.dataset_name",
+        "grpo.max_num_step",
+    ]
+    assert "data.train.dataset_name" in told[0]
+    assert "did you mean `grpo.max_num_steps`?" in told[1]
+
+
 def test_an_override_goes_over_the_file_and_mends_it(tmp_path: Path) -> None:
     written(tmp_path, "defaults: grpo_math_1B.yaml\nloss_fn: {ratio_clip_c: 1}\nmine: {key: 2}\n")
     of = own_site(tmp_path, overrides={"loss_fn.ratio_clip_c": 3, "mine.key": 3})
