@@ -224,3 +224,8 @@ Address = Annotated[
 Count = Annotated[int, Field(ge=0, le=15000)]
 PositiveCount = Annotated[int, Field(ge=1, le=15000)]
 Labels = dict[LabelKey, LabelValue]
+
+#: An environment variable's name.
+VariableName = Annotated[
+    str, Matching(r"[A-Za-z_][A-Za-z0-9_]*", "an environment variable's name: letters, digits and underscores")
+]

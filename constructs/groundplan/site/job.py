@@ -15,14 +15,14 @@ from groundplan.nemo_rl.config_file import ConfigFile, read_config
 from groundplan.nemo_rl.deadline import SAVE_BY, must_save_by
 from groundplan.nemo_rl.releases import GRPO, Model, Recipe, Release, model_of, recipe_of, release_of
 from groundplan.platform.secrets import SECRETS, secret_name
-from groundplan.platform.spec import SecretReference, SecretsSpec
+from groundplan.platform.spec import INIT_CONTAINERS, SecretReference, SecretsSpec
 from groundplan.site.profile import Profile
 from groundplan.storage.values import LustreValues
 from groundplan.workload import rayjob
 from groundplan.workload.environment import environment_of
 from groundplan.workload.script import CONFIG, FOLDER
 from groundplan.workload.spec import WorkloadSpec
-from groundplan.workload.values import JobValues, Queue, SecretVariable, Share, WorkerSize
+from groundplan.workload.values import SAVE_CONSOLIDATED, JobValues, Queue, SecretVariable, Share, WorkerSize
 
 #: Longest name before the hyphen and the hash.
 MAX_BASE_NAME = rayjob.MAX_NAME - rayjob.HASH_DIGITS - 1
@@ -167,6 +167,8 @@ def _plan(
     if spec.mode == "job" and draft.values.get("checkpointing.enabled") is True and not _asked(draft, file, SAVE_BY):
         # A constant here: the name must not change with the deadline, which is changed in place.
         draft.set(SAVE_BY, _UNNAMED, "site")
+    if spec.export.enabled and _saves_shards(draft) and SAVE_CONSOLIDATED not in draft.overrides:
+        draft.set(SAVE_CONSOLIDATED, True, "site")
     composed = config.Config(draft.values)
     model = model_of(composed.text("policy.model_name"))
     secrets = effective_secrets(profile.secrets, model)
@@ -186,6 +188,7 @@ def _plan(
         model=model,
         image=spec.image or release.image,
         kuberay=profile.platform.kuberay.version,
+        operator_waits=profile.platform.kuberay.environment[INIT_CONTAINERS].lower() == "true",
         pool=pool,
         worker_groups=shares_of(pools, nodes),
         nodes=nodes,
@@ -197,7 +200,7 @@ def _plan(
         folder=folder,
         config=composed,
         overrides=tuple(draft.overrides.values()),
-        environment=environment_of(release, machine, composed, lustre.mount_path) | spec.environment,
+        environment=environment_of(release, machine, lustre.mount_path) | spec.environment,
         site_secrets=secrets,
         secrets=_secrets(secrets),
         image_pull_secret=secrets.image_pull or "",
@@ -260,6 +263,14 @@ def _dataset(recipe: Recipe, release: Release, folder: str) -> dict[str, object]
         "data.input_key": "question",
         "data.output_key": "answer",
     }
+
+
+def _saves_shards(draft: config.Draft) -> bool:
+    """Whether DTensor's second worker saves shards that no converter reads (NVIDIA-NeMo/RL#1535): then it has to write
+    the Hugging Face folder itself."""
+    values = config.Config(draft.values)
+    shards = values.get("checkpointing.model_save_format") == "safetensors"
+    return shards and values.get("policy.dtensor_cfg._v2") is True and not values.on("policy.megatron_cfg.enabled")
 
 
 def _shape(draft: config.Draft, nodes: int, gpus: int) -> dict[str, object]:

@@ -16,6 +16,7 @@ from groundplan.kernel.fields import (
     Quantity,
     Section,
     TagVersion,
+    VariableName,
 )
 
 #: A Hugging Face repository: owner/name.
@@ -28,8 +29,9 @@ ModelName = Annotated[
 EntryScript = Annotated[
     str, Matching(r"/?(?:[A-Za-z0-9_][-._A-Za-z0-9]*/)*[-._A-Za-z0-9]+\.py", "a script such as examples/run_grpo.py")
 ]
-VariableName = Annotated[
-    str, Matching(r"[A-Za-z_][A-Za-z0-9_]*", "an environment variable's name: letters, digits and underscores")
+#: The name of a RayJob: a DNS label of at most 47 characters.
+RayJobName = Annotated[
+    str, Matching(r"[a-z]([-a-z0-9]{0,45}[a-z0-9])?", "the name of a RayJob, as `kubectl get rayjobs` shows it")
 ]
 
 
@@ -119,6 +121,10 @@ class WorkloadSpec(Section):
     """Environment variables of the head and the workers alike. Never a secret."""
     run: PositiveCount = 1
     """Raise it to start the same job again."""
+    resume_from: RayJobName | None = None
+    """Name of an earlier RayJob of the site, which has ended: the job goes on from its checkpoints."""
+    suspend: bool = False
+    """Stop the job and take its pods away; false again lets it go on from its last checkpoint."""
     submission: Literal["HTTPMode", "K8sJobMode"] = "HTTPMode"
     """How KubeRay hands the job to Ray."""
     retries: Count = 0
