@@ -7,10 +7,14 @@ Transformers 5.17 and, for Mamba-2, multi-head latent attention and gated delta 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundplan.nemo_rl.models import ModelShape
 
+#: Head size, vocabulary and experts of a model of which only the size is known.
+HEAD, VOCABULARY, EXPERTS, ACTIVE = 128, 152_000, 64, 8
+#: Billions of parameters below which models usually tie their embeddings.
+TIED_BELOW = 5
 #: Weights of the convolution before a state-space or delta layer, per channel.
 CONVOLUTION = 4
 
@@ -69,6 +73,27 @@ def count(model: ModelShape) -> Parameters:
         active_experts=with_experts * model.active_experts * one,
         _tied=model.tied,
     )
+
+
+def guess(billions: float, active: float) -> ModelShape:
+    """A model of that many billions of parameters, of which one token passes `active`, by the usual proportions.
+
+    Width^3 = parameters / 0.12 and depth = width / 100, as in dense models of 1 to 70 billion; what one token does not
+    pass is experts'. Its architecture is empty, which marks it as guessed.
+    """
+    hidden = max(round((active * 1e9 / 0.12) ** (1 / 3) / HEAD), 1) * HEAD
+    layers = max(round(hidden / 100), 1)
+    heads = hidden // HEAD
+    tied = active < TIED_BELOW
+    inside = max(active * 1e9 - (1 if tied else 2) * VOCABULARY * hidden, 0) / layers - 2.5 * hidden**2
+    intermediate = max(int(inside / (3 * hidden)), hidden)
+    routed = (billions - active) * 1e9 / layers
+    shape = ModelShape("", heads, max(heads // 4, 1), layers, VOCABULARY)
+    shape = replace(shape, tied=tied, hidden=hidden, head_size=HEAD, intermediate=intermediate)
+    if routed <= 0:
+        return shape
+    width = int(routed / (EXPERTS - ACTIVE) / (3 * hidden))
+    return replace(shape, experts=EXPERTS, active_experts=ACTIVE, expert_width=max(width, 1))
 
 
 def norms(model: ModelShape) -> int:
