@@ -128,7 +128,7 @@ def test_the_text_part_of_a_model_that_sees() -> None:
         (json.dumps({**LLAMA, "num_hidden_layers": True}), "`num_hidden_layers` is missing"),
         (json.dumps({**LLAMA, "num_hidden_layers": 10**6}), "must be 1 to 1000"),
         (json.dumps({**LLAMA, "num_attention_heads": 0}), "must be above 0"),
-        (json.dumps({**LLAMA, "layer_types": ["linear_attention"]}), "are not counted from a config.json"),
+        (json.dumps({**LLAMA, "layer_types": ["linear_attention"]}), "are not counted here"),
     ],
 )
 def test_what_a_wrong_config_json_says(content: str, says: str, tmp_path: Path) -> None:

@@ -52,10 +52,9 @@ def shape(data: Mapping[str, Any], where: str) -> ModelShape:
     layers = number("num_hidden_layers", needed=True)
     if not 0 < layers <= LAYERS:
         raise UserError(f"{where}: `num_hidden_layers` must be 1 to {LAYERS}")
-    if part.get("hybrid_override_pattern") or "linear_attention" in (part.get("layer_types") or ()):
-        raise UserError(
-            f"{where}: layers of several kinds (Mamba, linear attention) are not counted from a config.json"
-        )
+    kinds = part.get("layer_types")
+    if part.get("hybrid_override_pattern") or (isinstance(kinds, list) and "linear_attention" in kinds):
+        raise UserError(f"{where}: layers of several kinds (Mamba, linear attention) are not counted here")
     named = data.get("architectures")
     architecture = str(named[0]) if isinstance(named, list) and named else ""
     experts = number("num_experts", "num_local_experts", "n_routed_experts")
