@@ -324,6 +324,14 @@ CASES = [
         ("vocabulary of 128256", "`policy.tokenizer.name: Qwen/Qwen2.5-1.5B`"),
     ),
     Case(
+        "first-worker",
+        over({f"{D}._v2": False, "checkpointing.model_save_format": None}, release="v0.8.0"),
+        over({f"{D}._v2": False, "checkpointing.model_save_format": None}, release="v0.7.0"),
+        at(f"{D}._v2"),
+        ("v0.8.0", "PR 4207", f"`{D}._v2: true`"),
+        "warning",
+    ),
+    Case(
         "checkpoint-deadline",
         over({"checkpointing.checkpoint_must_save_by": "01:00:00:00"}),
         over({"checkpointing.checkpoint_must_save_by": "00:23:30:00"}),

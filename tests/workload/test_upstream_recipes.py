@@ -38,4 +38,10 @@ def test_main_has_warnings_alone_at_a_release_that_is_not_confirmed(tmp_path: Pa
     told = [finding for row in ours for finding in judged(row, "h200", bare)]
     assert len(ours) > 20
     assert {finding.severity for finding in told} == {Severity.WARNING}
-    assert {finding.rule for finding in told} == {"release-unconfirmed", "config-key", "config-type", "config-choice"}
+    assert {finding.rule for finding in told} == {
+        "release-unconfirmed",
+        "config-key",
+        "config-type",
+        "config-choice",
+        "first-worker",
+    }

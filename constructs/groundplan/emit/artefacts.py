@@ -14,6 +14,7 @@ from groundplan.gpu.transports import roce, tcpxo, transport_of
 from groundplan.kernel.gke import ACCELERATOR_LABEL, RDMA_DEVICE_CLASS
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.secrets import SECRETS, secret_name
+from groundplan.site.outputs import connect_command
 from groundplan.site.releases import roce_archs, site_releases
 from groundplan.site.resolve import Site
 
@@ -46,6 +47,7 @@ def runbook(site: Site, profile: str) -> str:
     return environment.get_template("runbook.md.j2").render(
         site=site,
         profile=site.profile,
+        connect_command=connect_command(site),
         profile_file=shlex.quote(profile),
         entries=site.stacks,
         stack={entry.name: site.stack_name(entry.name) for entry in site.stacks},

@@ -9,11 +9,14 @@ from findings import Problem, ProfilePath, Severity
 from groundplan.catalog import shipped
 from groundplan.nemo_rl.config import VLLM, Config
 from groundplan.nemo_rl.config_rules import known_keys
-from groundplan.nemo_rl.places import OVERRIDES, place, written, written_twice
+from groundplan.nemo_rl.places import CONFIG, OVERRIDES, given, place, written, written_twice
+from groundplan.nemo_rl.releases import GRPO
 from groundplan.nemo_rl.shape import shape_of, sizes_of
 from groundplan.nemo_rl.stated import setting, stated
 from groundplan.nemo_rl.training import Training, check
 
+#: Where v0.7.0 has its own model of the configuration, by which it judges types and keys first of all.
+MODEL = "nemo_rl/algorithms/grpo.py:236, examples/run_grpo.py:82"
 _SHARE = f"{VLLM}.gpu_memory_utilization"
 #: Above it CUDA graphs and NCCL find no room beside vLLM.
 _SHARE_WARNED = 0.95
@@ -97,14 +100,17 @@ def config_required(training: Training) -> Iterator[Problem]:
 
     Mend: give the key a value; its default is what the finding names.
     """
-    gone, own = missing(training), written(training.overrides)
+    gone, own = missing(training), given(training)
     for key in _required(training):
         if key in training.config.values or training.config.has(key) or any(_covers(path, key) for path in gone):
             continue
         at = next((at for path, (at, _, _) in own.items() if _covers(path, key)), place(training))
         known = known_keys(training)
-        hint = f"set {setting(key, known[key])}, its default" if key in known else "give it a value"
-        yield Problem(at, f"`{key}` is not set, and NeMo RL {training.release.version} refuses that on the head", hint)
+        below = {key: known[key]} if key in known else {k: v for k, v in known.items() if k.startswith(key + ".")}
+        usual = " and ".join(setting(path, value) for path, value in below.items())
+        refuses = f"NeMo RL {training.release.version} refuses that on the head, before it asks for GPUs"
+        message = f"`{key}` is not set, and {refuses} ({MODEL})"
+        yield Problem(at, message, f"set {usual}, the default" if usual else "give it a value")
 
 
 def _required(training: Training) -> Iterator[str]:
@@ -138,6 +144,11 @@ def missing(training: Training) -> dict[str, tuple[ProfilePath, str]]:
     defaults = training.release.since("v0.7.0")  # the class of loss_fn has them
     needed = [key for key in shipped("nemo_rl")["needed"] if not (defaults and key.startswith("loss_fn."))]
     found: dict[str, tuple[ProfilePath, str]] = {}
+    if training.release.algorithm != GRPO:
+        return found
+    if training.file_name:
+        lost = [key for key in needed if key not in training.config.values and not training.config.has(key)]
+        found = dict.fromkeys(lost, (CONFIG, f"`{training.file_name}`"))
     for path, (at, prefix, value) in written(training.overrides).items():
         # A leaf set to null is of the wrong type, which config-type says.
         group = path not in training.release.keys and path not in training.recipe.sets

@@ -16,6 +16,8 @@ from groundplan.nemo_rl.training import Training, check, lies_under
 
 _TEMPLATE = "policy.tokenizer.chat_template_kwargs"
 _REWARD, _GYM = "env.reward_model", "env.should_use_nemo_gym"
+#: What NVIDIA's recipes write where a path of one's own belongs: not judged.
+PLACEHOLDER = "/path/to/"
 _FILES = (".jsonl", ".json", ".csv", ".parquet", ".arrow", ".txt")
 _TOKENIZER, _MODEL = "policy.tokenizer.name", "policy.model_name"
 
@@ -41,7 +43,7 @@ def _off_the_volume(facts: Facts) -> Broken | None:
     paths += ["data.default.prompt_file", "data.default.system_prompt_file"]
     for path in paths:
         file = facts.config.text(path)
-        if not file.startswith("/") or file.startswith("/path/to/"):
+        if not file.startswith("/") or file.startswith(PLACEHOLDER):
             continue
         if not lies_under(file, WORKDIR) and not facts.training.shares(file):
             reason = (

@@ -23,7 +23,7 @@ from groundplan.nemo_rl.mends import (
     sizes_near,
     with_nodes,
 )
-from groundplan.nemo_rl.places import place, written
+from groundplan.nemo_rl.places import given, place
 from groundplan.nemo_rl.shape import Shape, shape_of
 from groundplan.nemo_rl.stated import setting, shown, stated
 from groundplan.nemo_rl.training import Training, check
@@ -51,7 +51,7 @@ def training_backend(training: Training) -> Iterator[Problem]:
     message = f"`policy.dtensor_cfg.enabled` and `policy.megatron_cfg.enabled`: {told}"
     at = place(training, *_BACKENDS)
     # What the user wrote is what to take back.
-    ours = [key for key in _BACKENDS if key in written(training.overrides)]
+    ours = [key for key in _BACKENDS if key in given(training)]
     hint = ", or ".join(setting(key, not both) for key in (*ours, *_BACKENDS)[: max(1, len(ours))])
     yield Problem(at, message, f"set {hint}")
 
@@ -327,7 +327,7 @@ def _split_hint(training: Training, shape: Shape) -> str:
 
 def _sizes_hint(training: Training, shape: Shape, sizes: dict[str, int]) -> str:
     """The nearest smaller size of one key that divides, of those first that the user wrote; else all of them 1."""
-    own = written(training.overrides)
+    own = given(training)
     for keys in ([key for key in sizes if key in own], list(sizes)):
         near = sizes_near(shape, keys)
         if near:

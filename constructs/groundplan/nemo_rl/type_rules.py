@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from findings import Problem, Severity
+from groundplan.nemo_rl.bounds_rules import MODEL
 from groundplan.nemo_rl.config import Config, is_open
 from groundplan.nemo_rl.config_rules import known_keys
 from groundplan.nemo_rl.hydra import is_sweep
-from groundplan.nemo_rl.places import place, written
+from groundplan.nemo_rl.places import given, place
 from groundplan.nemo_rl.shape import shape_of
 from groundplan.nemo_rl.stated import setting, shown, stated
 from groundplan.nemo_rl.training import Training, check
@@ -44,7 +45,7 @@ def config_type(training: Training) -> Iterator[Problem]:
     """
     known, types = known_keys(training), types_of(training.release)
     defaults = Config(known)
-    for path, (at, prefix, value) in written(training.overrides).items():
+    for path, (at, prefix, value) in given(training).items():
         if is_sweep(value) or prefix == "~" or _unread(training.config, path):
             continue
         group = path not in known and any(k.startswith(path + ".") for k in known)
@@ -69,7 +70,7 @@ def _wrong_type(training: Training, at: Any, path: str, value: Any, wanted: str,
     default = known_keys(training).get(path)
     if default is not None:
         hint = f"set {setting(path, default)}, the default; or {hint}"
-    head = ", on the head, before it asks for GPUs" if types.enforced else ""
+    head = f", on the head, before it asks for GPUs ({MODEL})" if types.enforced else ""
     message = f"`{path}` is {told} and must be {words} at NeMo RL {training.release.version}{head}"
     if types.enforced and path in _CONDITIONS:
         message += f" ({stated(training.release, _CONDITIONS[path])})"

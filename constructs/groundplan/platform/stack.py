@@ -177,7 +177,10 @@ def kuberay_props(site: Site) -> OperatorProps:
         repository=site.catalog.kuberay_repository,
         chart="kuberay-operator",
         version=spec.version,
-        values={"image": {"repository": "quay.io/kuberay/operator", "tag": f"v{spec.version}"}},
+        values={
+            "image": {"repository": "quay.io/kuberay/operator", "tag": f"v{spec.version}"},
+            "env": [{"name": name, "value": value} for name, value in spec.environment.items()],
+        },
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from groundplan.gpu.values import PoolValues, gpu_toleration, own_tolerations
 from groundplan.kernel.gke import ACCELERATOR_LABEL, MANAGED_NETWORKS_LABEL, POOL_LABEL
 from groundplan.kernel.quantities import MIB, parse_bytes
-from groundplan.workload import claims, preflight
+from groundplan.workload import claims, preflight, waiting
 from groundplan.workload.environment import container_environment
 from groundplan.workload.script import FOLDER
 from groundplan.workload.values import JobValues, Share
@@ -128,9 +128,11 @@ def _head_spec(job: JobValues) -> dict[str, Any]:
         "readinessProbe": {
             "httpGet": {"path": "/api/version", "port": DASHBOARD_PORT},
             "initialDelaySeconds": 10,
-            "periodSeconds": 5,
-            "timeoutSeconds": 5,
-            "failureThreshold": 10,
+            "periodSeconds": 10,
+            # While 16 nodes start their 128 actors the dashboard answers late; an unready head loses its Service, by
+            # which the operator asks for the job. Five minutes, then.
+            "timeoutSeconds": 10,
+            "failureThreshold": 30,
         },
         "volumeMounts": [
             {"name": "scripts", "mountPath": FOLDER, "readOnly": True},
@@ -174,8 +176,8 @@ def _worker_spec(job: JobValues, share: Share) -> dict[str, Any]:
         "containers": [container],
         "volumes": volumes,
     }
-    if sidecars := job.transport.sidecars():
-        spec["initContainers"] = sidecars
+    if before := [*waiting.init_containers(job), *job.transport.sidecars()]:
+        spec["initContainers"] = before
     if claimed := claims.in_pod(job, share):
         spec["resourceClaims"] = claimed
         container["resources"] = {**container["resources"], "claims": claims.in_container(job, share)}

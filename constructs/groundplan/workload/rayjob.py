@@ -11,7 +11,7 @@ from groundplan.catalog import shipped
 from groundplan.kernel.gke import parse
 from groundplan.workload import claims, prefetch
 from groundplan.workload.pods import JOB_LABEL, cpu_placement, head_group, pod_base, worker_group
-from groundplan.workload.preflight import preflight_scripts
+from groundplan.workload.preflight import preflight_scripts, probe_minutes
 from groundplan.workload.script import FOLDER, TRAIN, scripts
 from groundplan.workload.values import JobValues
 
@@ -64,6 +64,8 @@ def ray_job(job: JobValues) -> dict[str, Any]:
         "activeDeadlineSeconds": job.spec.deadline_hours * 3600,
         "backoffLimit": job.spec.retries,
     }
+    if job.spec.suspend and job.queue is None:  # under Kueue the field is Kueue's
+        spec["suspend"] = True
     if knows(job.kuberay, "pre_running_deadline"):
         spec["preRunningDeadlineSeconds"] = startup_seconds(job)
     if job.spec.submission == "K8sJobMode":
@@ -81,7 +83,7 @@ def ray_cluster(job: JobValues) -> dict[str, Any]:
 
 def startup_seconds(job: JobValues) -> int:
     """Seconds until the cluster must be ready, checks before the start included."""
-    checks = job.spec.preflight.timeout_minutes if job.spec.preflight.enabled else 0
+    checks = probe_minutes(job) if job.spec.preflight.enabled else 0
     return (job.spec.startup_minutes + checks) * 60
 
 

@@ -13,16 +13,29 @@ from findings.redaction import is_secret_name
 from groundplan.catalog import shipped
 from groundplan.kernel.images import parse_image
 from groundplan.kernel.protection import is_prod
-from groundplan.nemo_rl.places import place
-from groundplan.nemo_rl.shape import shape_of
 from groundplan.site.job import MAX_BASE_NAME
 from groundplan.site.resolve import Site
-from groundplan.workload import fit_rules, queue_rules, recipe_rules, training_rules
+from groundplan.workload import (
+    export_rules,
+    fit_rules,
+    lifecycle_rules,
+    local_rules,
+    queue_rules,
+    recipe_rules,
+    training_rules,
+)
 from groundplan.workload.environment import MANAGED, environment_of
-from groundplan.workload.training_rules import training_of
 from groundplan.workload.values import JobValues
 
-__all__ = ["fit_rules", "queue_rules", "recipe_rules", "training_rules"]
+__all__ = [
+    "export_rules",
+    "fit_rules",
+    "lifecycle_rules",
+    "local_rules",
+    "queue_rules",
+    "recipe_rules",
+    "training_rules",
+]
 
 _RELEASE_TAG = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
 
@@ -212,7 +225,7 @@ def _usual_environment(site: Site) -> dict[str, str]:
     job = site.job
     if job is None:
         return {}
-    return environment_of(job.release, job.pool.machine if job.pool else None, job.config, job.mount_path)
+    return environment_of(job.release, job.pool.machine if job.pool else None, job.mount_path)
 
 
 _LEAVE_OUT = "leave it out, unless a support case asks for it"
@@ -260,52 +273,8 @@ def retries_checkpoints(site: Site) -> Iterator[Problem]:
         yield Problem(path, message, f"leave checkpoint_dir out: it is {job.folder}/checkpoints")
 
 
-@rule("export-backend")
-def export_backend(site: Site) -> Iterator[Problem]:
-    """The export step converts DTensor checkpoints, on the head's CPUs.
-
-    Megatron's converter needs GPUs and Megatron, neither of which the head has. Without checkpoints, or without an end
-    of the training (mode cluster), there is nothing to convert.
-
-    DTensor v2 writes what the converter reads with `checkpointing.model_save_format: torch_save`, from v0.6.0 on; with
-    safetensors it finds no `.metadata`, unless `checkpointing.save_consolidated` has made the export already.
-
-    Source: NVIDIA-NeMo/RL v0.6.0, examples/converters/convert_dcp_to_hf.py and convert_megatron_to_hf.py,
-    nemo_rl/utils/native_checkpoint.py line 252 (v0.4.0 and v0.5.0: 237 and 246).
-
-    Mend: set `checkpointing.model_save_format: torch_save`, or leave `workload.export` out; convert a Megatron
-    checkpoint by hand on a RayCluster (`mode: cluster`).
-    """
-    job = site.job
-    if job is None or not job.spec.export.enabled:
-        return
-    path = ("workload", "export", "enabled")
-    if job.spec.mode == "cluster":
-        yield Problem(path, "workload.export: mode cluster has no end of training to export after", "leave it out")
-    elif shape_of(job.config).backend == "megatron":
-        hint = "leave it out, and run examples/converters/convert_megatron_to_hf.py on a RayCluster (`mode: cluster`)"
-        yield Problem(path, "workload.export: a Megatron checkpoint cannot be converted on the head", hint)
-    elif not job.config.on("checkpointing.enabled"):
-        at = place(training_of(job), "checkpointing.enabled")
-        yield Problem(at, "workload.export needs checkpointing.enabled true", "set it to true, or leave the export out")
-    elif (reason := _unconvertible(job)) is not None:
-        at = place(training_of(job), "checkpointing.model_save_format", "policy.dtensor_cfg._v2")
-        yield Problem(at, f"workload.export: {reason[0]}", reason[1])
-
-
-def _unconvertible(job: JobValues) -> tuple[str, str] | None:
-    """Why the converter cannot read what DTensor v2 saves, and what to do; None when it can."""
-    config, key = job.config, "checkpointing.model_save_format"
-    saved = config.get(key)
-    if config.get("policy.dtensor_cfg._v2") is not True or saved is None:
-        return None
-    if not job.release.since("v0.6.0"):
-        reason = f"the converter of NeMo RL {job.release.version} cannot read what DTensor v2 saves"
-        return reason, f"set `policy.dtensor_cfg._v2: false` and `{key}: null`, or leave the export out"
-    if saved == "safetensors":
-        reason = f"the converter cannot read DTensor v2's sharded safetensors ({key})"
-        return reason, f"set `{key}: torch_save`, or leave the export out"
-    return None
+#: Keys of a RayJob alone.
+_OF_A_JOB = {"submission", "retries", "deadline_hours", "keep_minutes", "startup_minutes", "suspend"}
 
 
 @rule("cluster-mode", Severity.WARNING)
@@ -319,6 +288,6 @@ def cluster_mode(site: Site) -> Iterator[Problem]:
     job = site.job
     if job is None or job.spec.mode != "cluster":
         return
-    given = job.spec.model_fields_set & {"submission", "retries", "deadline_hours", "keep_minutes", "startup_minutes"}
+    given = job.spec.model_fields_set & _OF_A_JOB
     for name in sorted(given):
         yield Problem(("workload", name), f"workload.{name} has no effect with mode cluster", "leave it out")
