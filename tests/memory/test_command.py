@@ -86,7 +86,7 @@ def test_the_issues_own_example() -> None:
 def test_it_says_what_checkpointing_saves_and_what_is_not_measured() -> None:
     text = run(*GEMMA).output
     assert "activation checkpointing: 86 -> 39 GB" in text
-    assert "Not measured: CUDA and NCCL" in text
+    assert "not measured: CUDA and NCCL" in text
     assert "Megatron" in report(*GEMMA, "--backend", "megatron")["not_measured"]
 
 

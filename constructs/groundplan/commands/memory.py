@@ -12,10 +12,11 @@ import click
 from findings import UserError
 from groundplan.catalog import load_catalog, shipped
 from groundplan.nemo_rl.memory import config_json
-from groundplan.nemo_rl.memory.forecast import GB, Forecast, saving
+from groundplan.nemo_rl.memory.forecast import GB, Forecast
 from groundplan.nemo_rl.memory.host import checkpoint_bytes, model_bytes
 from groundplan.nemo_rl.memory.job import Job
 from groundplan.nemo_rl.memory.parameters import count, guess
+from groundplan.nemo_rl.memory.report import table
 from groundplan.nemo_rl.models import ModelShape, model_shape
 from groundplan.nemo_rl.releases import model_of
 
@@ -130,28 +131,14 @@ def _gb(size: float) -> float:
 
 def _text(model: str, forecast: Forecast, report: dict[str, Any]) -> str:
     job = forecast.job
+    name = report["accelerator"]
     ways = f"TP {job.tp}" + (f", PP {job.pp}" if job.pp > 1 else "") + (f", CP {job.cp}" if job.cp > 1 else "")
-    verdict = _verdict(forecast)
     kept = "activation checkpointing" if job.checkpointing else "activations kept"
     lines = [
         f"{model}: {report['parameters'] / GB:.2f}B parameters on {job.gpus} GPUs, {job.backend}, {ways}",
-        f"{job.micro_batch} x {job.sequence} tokens a micro batch, {kept}; GB of one GPU at {forecast.moment.name}",
+        f"{job.micro_batch} x {job.sequence} tokens a micro batch, {kept}; GB of one {name} at {forecast.moment.name}",
         "",
-        *(f"  {size:8.2f}  {part}" for part, size in {**forecast.parts, **forecast.beside}.items()),
-        f"  {report['needed_gb']:8.2f}  needed, of {report['accelerator_gb']} ({report['accelerator']}): {verdict}",
-        "",
-        f"PyTorch's peak {report['step_peak_gb']} GB, reserved {report['reserved_gb']} GB; "
-        f"the forecast errs by up to {report['error_percent']} %",
-        f"Not measured: {', '.join(forecast.unmeasured)}",
-        *(f"{saving(change, forecast, after)}" for change, after in forecast.savings()),
+        *table(forecast),
         f"One checkpoint: {report['checkpoint_gb']} GB; the model's own files: {report['model_files_gb']} GB",
     ]
     return "\n".join(lines)
-
-
-def _verdict(forecast: Forecast) -> str:
-    if not forecast.near:
-        return "fits"
-    if forecast.fails:
-        return "does not fit"
-    return "within a tenth of the limit" if forecast.fits else "above the limit, by less than the forecast's error"
