@@ -76,7 +76,8 @@ def _sizes(training: Training, shape: Shape) -> ProfilePath:
 def _message(training: Training, forecast: Forecast) -> str:
     """``M (8.0B) on 8 training GPUs: weights 4 + ... = 90 GB per GPU, at optimizer step; a GPU of p has 80 GB``."""
     billions = count(forecast.job.model).total / 1e9
-    parts = " + ".join(f"{name} {size:.0f}" for name, size in forecast.parts.items() if size >= 0.5)
+    sizes = {**forecast.parts, **forecast.beside}
+    parts = " + ".join(f"{name} {size:.0f}" for name, size in sizes.items() if size >= 0.5)
     asked = f"{training.model.name} ({billions:.1f}B) on {forecast.job.gpus} training GPUs"
     need = f"{parts} = {forecast.needed / GB:.0f} GB per GPU, at {forecast.moment.name}"
     error = f"the forecast errs by up to {100 * forecast.error:.0f} %"

@@ -12,6 +12,8 @@ from groundplan.nemo_rl.models import ModelShape
 
 #: Largest file that is read; a config.json has some kilobytes.
 LIMIT = 1_000_000
+#: Most layers that a model has.
+LAYERS = 1000
 
 
 def read(file: Path) -> ModelShape:
@@ -47,6 +49,12 @@ def shape(data: Mapping[str, Any], where: str) -> ModelShape:
     hidden = number("hidden_size", needed=True)
     if not heads or not hidden:
         raise UserError(f"{where}: `hidden_size` and `num_attention_heads` must be above 0")
+    layers = number("num_hidden_layers", needed=True)
+    if not 0 < layers <= LAYERS:
+        raise UserError(f"{where}: `num_hidden_layers` must be 1 to {LAYERS}")
+    kinds = part.get("layer_types")
+    if part.get("hybrid_override_pattern") or (isinstance(kinds, list) and "linear_attention" in kinds):
+        raise UserError(f"{where}: layers of several kinds (Mamba, linear attention) are not counted here")
     named = data.get("architectures")
     architecture = str(named[0]) if isinstance(named, list) and named else ""
     experts = number("num_experts", "num_local_experts", "n_routed_experts")
@@ -63,7 +71,7 @@ def shape(data: Mapping[str, Any], where: str) -> ModelShape:
         architecture=architecture,
         heads=heads,
         kv_heads=number("num_key_value_heads") or heads,
-        layers=number("num_hidden_layers", needed=True),
+        layers=layers,
         vocabulary=number("vocab_size", needed=True),
         length=number("max_position_embeddings"),
         hidden=hidden,

@@ -19,6 +19,8 @@ CONTEXT = 3e9
 #: Error of the forecast as a share: DTensor on measured kinds of layers (docs/memory.md: 4 % at most), on others,
 #: Megatron's, which is not measured, and that of a model of which only the size is known.
 MEASURED, COUNTED, MEGATRON, GUESSED = 0.06, 0.15, 0.25, 0.4
+#: Reserved to peak memory, the mean of DTensor's measurements.
+RESERVED = 1.24
 #: Nearer to the limit than this is warned of.
 NEAR = 0.1
 
@@ -41,22 +43,22 @@ class Forecast:
         return self.moment.bytes
 
     @cached_property
-    def reserved(self) -> float | None:
-        """What PyTorch reserves after two steps; None where it is not forecast (Megatron)."""
+    def reserved(self) -> float:
+        """What PyTorch reserves after two steps: replayed for DTensor, in the usual proportion for Megatron."""
         if self.job.backend == "megatron":
-            return None
+            return self.step_peak * RESERVED
         return max(replay.reserved(self.job), self.step_peak)
 
     @property
     def beside(self) -> dict[str, float]:
-        """What takes memory beside PyTorch's allocator of the training."""
-        asleep = {"vLLM asleep": ASLEEP} if self.job.colocated else {}
-        return {"CUDA and NCCL": CONTEXT, **asleep}
+        """What takes memory beside PyTorch's allocator of the training, in GB."""
+        asleep = {"vLLM asleep": ASLEEP / GB} if self.job.colocated else {}
+        return {"CUDA and NCCL": CONTEXT / GB, **asleep}
 
     @property
     def needed(self) -> float:
         """Bytes that the GPU must have. PyTorch gives cached blocks back before it fails, so its peak counts."""
-        return self.step_peak + sum(self.beside.values())
+        return self.step_peak + sum(self.beside.values()) * GB
 
     @property
     def error(self) -> float:
@@ -84,8 +86,8 @@ class Forecast:
 
     @property
     def parts(self) -> dict[str, float]:
-        """The peak's parts and what lies beside them, in GB."""
-        return {name: size / GB for name, size in {**self.moment.parts, **self.beside}.items()}
+        """The peak's parts, in GB; what lies beside it is :attr:`beside`."""
+        return {name: size / GB for name, size in self.moment.parts.items()}
 
     @property
     def unmeasured(self) -> tuple[str, ...]:
