@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -65,7 +66,9 @@ def test_profile_of_the_environment_and_of_cdktf_json(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text(SMALL + "site: two\n")
     (tmp_path / "cdktf.json").write_text(json.dumps({"context": {"profile": "one.yaml"}}))
     assert "one-network" in run("synth", cwd=tmp_path).stdout
-    assert "two-network" in run("synth", cwd=tmp_path, GROUNDPLAN_PROFILE="two.yaml").stdout
+    assert "two-network" in run("synth", "-o", "two", cwd=tmp_path, GROUNDPLAN_PROFILE="two.yaml").stdout
+    deploy = "GROUNDPLAN_PROFILE=two.yaml cdktf deploy two-network two-storage two-cluster two-gpu two-platform two-wo"
+    assert deploy in (tmp_path / "two" / "runbook.md").read_text()
 
 
 def test_doctor_reports_as_json() -> None:
@@ -87,3 +90,19 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     command = f"{sys.executable} -m groundplan schema | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("groundplan sy", "synth"), ("groundplan explain nat-", "nat-off"), ("groundplan rehearse --stack cl", "cluster")],
+)
+def test_shell_completion(words: str, expected: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "groundplan"],
+        env=os.environ
+        | {"_GROUNDPLAN_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"plain,{expected}" in done.stdout.splitlines()

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from findings import UserError
-from groundplan.emit.app import write_site
+from groundplan.emit.app import synthesize, write_site
 from sites import ROOT, SMALL, run, synthesized
-from synth_sites import SITES, TUTORIAL, files
+from synth_sites import TUTORIAL, files
 
 
 def test_an_edit_changes_one_stack_alone() -> None:
@@ -48,9 +48,14 @@ def test_the_app_of_cdktf_json_gives_the_same_bytes(tmp_path: Path) -> None:
     assert app.returncode == 0, app.stderr
     assert app.stdout == ""
     assert files(tmp_path / "cli") == files(synthesized(TUTORIAL).folder)
+    smoke = ROOT / "profiles" / "smoke.yaml"
     other = environment | {"GROUNDPLAN_PROFILE": "profiles/smoke.yaml"}
+    refused = subprocess.run([sys.executable, "main.py"], cwd=ROOT, env=other, capture_output=True, check=False)
+    assert (refused.returncode, files(tmp_path / "cli")) == (1, files(synthesized(TUTORIAL).folder))
+    other["CDKTF_OUTDIR"] = str(tmp_path / "other")
     assert subprocess.run([sys.executable, "main.py"], cwd=ROOT, env=other, check=False).returncode == 0
-    assert files(tmp_path / "cli") == files(synthesized(SITES["smoke"]).folder)
+    synthesize(smoke, tmp_path / "plain")
+    assert files(tmp_path / "other") == files(tmp_path / "plain")
 
 
 def test_a_refused_profile_writes_nothing(tmp_path: Path) -> None:
@@ -70,7 +75,11 @@ def test_the_output_folder_keeps_what_terraform_put_there(tmp_path: Path) -> Non
     (stack / ".terraform").mkdir()
     (stack / ".terraform.lock.hcl").write_text("lock")
     (tmp_path / "notes.txt").write_text("mine")
-    write_site(synthesized(SMALL + "site: other\n").site, tmp_path)
+    (tmp_path / "p.yaml").write_text(SMALL + "site: other\n")
+    with pytest.raises(UserError, match=r"holds site nemo-rl, .*p\.yaml is site other.*-o other\), or --replace"):
+        synthesize(tmp_path / "p.yaml", tmp_path)
+    assert (stack / "cdk.tf.json").exists()
+    synthesize(tmp_path / "p.yaml", tmp_path, replace=True)
     assert (stack / ".terraform.lock.hcl").read_text() == "lock"
     assert not (stack / "cdk.tf.json").exists()
     assert not (tmp_path / "stacks" / "nemo-rl-storage").exists()

@@ -222,6 +222,21 @@ CASES = [
         ("use 1.7.0",),
     ),
     Case(
+        "kuberay-env",
+        {"platform.kuberay.env": {"DELETE_RAYJOB_CR_AFTER_JOB_FINISHES": "true"}},
+        {"platform.kuberay.env": {"DELETE_RAYJOB_CR_AFTER_JOB_FINISHES": "false"}},
+        "platform.kuberay.env.DELETE_RAYJOB_CR_AFTER_JOB_FINISHES",
+        ("trains again",),
+    ),
+    Case(
+        "kuberay-env",
+        {"platform.kuberay.env": {"ENABLE_INIT_CONTAINER_INJECTION": "true"}},
+        {"platform.kuberay.env": {"ENABLE_INIT_CONTAINER_INJECTION": "false"}},
+        "platform.kuberay.env.ENABLE_INIT_CONTAINER_INJECTION",
+        ("256 MiB",),
+        "warning",
+    ),
+    Case(
         "gib-image-floating",
         {**PROD, "platform.gib.image": "mirror.example.com:5000/gib"},
         {**PROD, "platform.gib.image": "mirror.example.com:5000/gib:v1.1.1"},

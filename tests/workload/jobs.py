@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -51,6 +52,21 @@ def _resolved(text: str) -> Site:
 def objects(of: Site) -> dict[str, dict[str, Any]]:
     """The manifest's objects by kind."""
     return {document["kind"]: document for document in of.job_objects}
+
+
+def train_script(of: Site, image: Path) -> str:
+    """The train script with folders of this machine: `image` for NeMo RL's, its file `container` for the container's
+    output, its folder `scripts`, where the other scripts are put, for the ConfigMap."""
+    data = objects(of)["ConfigMap"]["data"]
+    mounted = image / "scripts"
+    mounted.mkdir(exist_ok=True)
+    (image / "container").touch()
+    places = {"/opt/nemo-rl": str(image), "/proc/1/fd/1": str(image / "container"), "/etc/groundplan": str(mounted)}
+    for name, text in data.items():
+        for place, here in places.items():
+            text = text.replace(place, here)
+        (mounted / name).write_text(text)
+    return (mounted / "train.sh").read_text()
 
 
 def findings(of: Site) -> list[Finding]:

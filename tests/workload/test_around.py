@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner
 
 from groundplan.commands.rayjob import rayjob
-from workload.jobs import objects, profile_data, queue_objects, site
+from workload.jobs import objects, profile_data, queue_objects, site, train_script
 
 SMOKE = "grpo-qwen2.5-1.5b-gsm8k-smoke"
 QUEUED = {"kueue": {"enabled": True}}
@@ -73,40 +73,17 @@ def test_the_training_waits_for_the_prefetch(tmp_path: Path, mark: str, code: in
     folder = Path(of.job.folder)
     folder.mkdir(parents=True)
     (folder / f"prefetch.{mark}").touch()
-    text = objects(of)["ConfigMap"]["data"]["train.sh"].replace("/opt/nemo-rl", str(tmp_path))
+    text = train_script(of, tmp_path)
     done = bash(text, stand_in(tmp_path, 'touch "$OUT"'))
     assert done.returncode == code, done.stderr
     assert (tmp_path / "out").exists() == (code == 0)
-
-
-def test_export_takes_the_newest_checkpoint(tmp_path: Path) -> None:
-    workload = {"recipe": SMOKE, "export": {"enabled": True}}
-    of = site(workload=workload, storage={"lustre": {"mount_path": str(tmp_path)}})
-    assert of.job
-    for step in (9, 10, 100):
-        (Path(of.job.folder) / f"checkpoints/step_{step}").mkdir(parents=True)
-    text = objects(of)["ConfigMap"]["data"]["train.sh"].replace("/opt/nemo-rl", str(tmp_path))
-    done = bash(text, stand_in(tmp_path, 'printf "%s\\n" "$@" > "$OUT"'))
-    assert done.returncode == 0, done.stderr
-    last = f"{of.job.folder}/checkpoints/step_100"
-    assert (tmp_path / "out").read_text().split() == [
-        *("-u", "examples/converters/convert_dcp_to_hf.py"),
-        *(
-            "--config",
-            f"{last}/config.yaml",
-            "--dcp-ckpt-path",
-            f"{last}/policy/weights",
-            "--hf-ckpt-path",
-            f"{last}/hf",
-        ),
-    ]
 
 
 def test_a_failed_training_exports_nothing(tmp_path: Path) -> None:
     of = site(
         workload={"recipe": SMOKE, "export": {"enabled": True}}, storage={"lustre": {"mount_path": str(tmp_path)}}
     )
-    text = objects(of)["ConfigMap"]["data"]["train.sh"].replace("/opt/nemo-rl", str(tmp_path))
+    text = train_script(of, tmp_path)
     done = bash(text, stand_in(tmp_path, 'echo "$2" >> "$OUT"; exit 7'))
     assert done.returncode == 7
     assert (tmp_path / "out").read_text() == "examples/run_grpo.py\n"
@@ -193,6 +170,23 @@ def test_rayjob_prints_what_is_applied(profile: Path) -> None:
     workload = {"recipe": SMOKE, "overrides": {"grpo.max_num_steps": 3}, "environment": {"A": "1"}}
     assert printed == site(workload=workload).job_objects
     assert "# The workers: as many as nodes" in result.output
+
+
+def test_rayjob_goes_on_from_another_job(profile: Path) -> None:
+    result = CliRunner().invoke(rayjob, [str(profile), "--resume-from", "old-job"])
+    assert result.exit_code == 0, result.output
+    workload = {"recipe": SMOKE, "overrides": {"grpo.max_num_steps": 3}, "environment": {"A": "1"}}
+    assert list(yaml.safe_load_all(result.output)) == site(workload=workload | {"resume_from": "old-job"}).job_objects
+    assert CliRunner().invoke(rayjob, [str(profile), "--resume-from", "/data/old job"]).exit_code == 2
+
+
+def test_a_suspended_job_keeps_its_name() -> None:
+    """It is suspended in place: a new name would be a new job."""
+    going, stopped = (objects(site(workload={"recipe": SMOKE, "suspend": value})) for value in (False, True))
+    assert stopped["RayJob"]["spec"].pop("suspend") is True
+    assert stopped == going
+    queued = objects(site(workload={"recipe": SMOKE, "suspend": True}, platform=QUEUED))["RayJob"]
+    assert "suspend" not in queued["spec"]
 
 
 def test_explain_names_origins(profile: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from findings import RULES, Severity
-from groundplan.nemo_rl.conditions import Condition, catalog
+from groundplan.nemo_rl.conditions import Condition
 from groundplan.nemo_rl.conditions_page import TABLES, conditions_page
 from groundplan.nemo_rl.deadline import must_save_by
+from groundplan.nemo_rl.stated import catalog
 from rules.support import Case, everything
 from rules.test_conditions import CASES
 from sites import ROOT

@@ -19,7 +19,10 @@ def one(rule: str, workload: dict[str, Any]) -> Finding:
     ("workload", "says"),
     [
         ({"mode": "cluster"}, "workload.export: mode cluster has no end of training to export after"),
-        ({"recipe": "grpo-llama3.1-8b-megatron"}, "workload.export: a Megatron checkpoint cannot be converted"),
+        (
+            {"recipe": "grpo-llama3.1-8b-megatron", "overrides": {"policy.megatron_cfg.peft.enabled": True}},
+            "workload.export: a Megatron adapter is no whole model",
+        ),
         ({"overrides": {"checkpointing.enabled": False}}, "workload.export needs checkpointing.enabled true"),
     ],
 )

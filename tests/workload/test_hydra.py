@@ -42,9 +42,9 @@ def composed(config: DictConfig, arguments: list[str]) -> DictConfig:
 def arguments_of(script: str) -> list[str]:
     """The trainer's overrides, as a shell splits the script."""
     command = next(
-        line for line in script.replace("\\\n", " ").splitlines() if line.startswith("python -u examples/run")
+        line.strip() for line in script.replace("\\\n", " ").splitlines() if "python -u examples/run" in line
     )
-    words = shlex.split(command)
+    words = shlex.split(command.removesuffix("|| status=$?"))
     return words[words.index("--config") + 2 :]
 
 

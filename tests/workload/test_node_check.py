@@ -102,20 +102,22 @@ def test_it_runs_in_the_container_that_has_the_rdma_devices_and_ends_in_ray() ->
     """GKE mounts them into the first non-init container alone."""
     of = site("h200", workload={"preflight": {"enabled": True, "min_bus_gb_per_s": 300}, "release": "v0.7.0"})
     template, container = worker(of)
-    assert "initContainers" not in template["spec"]
+    assert all("preflight" not in str(each) for each in template["spec"].get("initContainers", []))
     assert template["metadata"]["annotations"]["ray.io/overwrite-container-cmd"] == "true"
     assert container["command"] == ["/bin/bash", "-c"]
     assert container["args"][0].startswith("python -u /etc/groundplan/preflight.py && ")
     assert container["args"][0].endswith('exec /bin/bash -c "$KUBERAY_GEN_RAY_START_CMD"')
     probe = container["startupProbe"]
-    assert probe["periodSeconds"] * probe["failureThreshold"] > 30 * 60
+    # Five minutes more than the program's own limit: ten for the checks, and the wait for the other nodes.
+    assert probe["periodSeconds"] * probe["failureThreshold"] == (30 + 10 + 5) * 60
     assert {"name": "scripts", "mountPath": "/etc/groundplan", "readOnly": True} in container["volumeMounts"]
     values = {entry["name"]: entry.get("value") for entry in container["env"]}
     assert values["PREFLIGHT_NODES"] == "2" and values["PREFLIGHT_GPUS"] == "8" and values["PREFLIGHT_RDMA"] == "8"
     assert values["PREFLIGHT_INTERFACES"] == "eth1,eth2,eth3,eth4,eth5,eth6,eth7,eth8,eth9"
     assert values["PREFLIGHT_MIN_DRIVER"] == "580" and values["PREFLIGHT_FLOOR"] == "300"
+    assert (values["PREFLIGHT_TIMEOUT"], values["PREFLIGHT_LIMIT"]) == ("1800", "2400")
     plain = objects(site("h200", workload={"release": "v0.7.0"}))["RayJob"]["spec"]["preRunningDeadlineSeconds"]
-    assert objects(of)["RayJob"]["spec"]["preRunningDeadlineSeconds"] == plain + 30 * 60
+    assert objects(of)["RayJob"]["spec"]["preRunningDeadlineSeconds"] == plain + 45 * 60
 
 
 def test_without_it_the_container_has_no_command() -> None:
@@ -147,6 +149,22 @@ def test_one_node_has_no_floor() -> None:
     assert values["PREFLIGHT_FLOOR"] == "0"
 
 
+@pytest.mark.parametrize(
+    ("machine", "floor", "plugin"),
+    [
+        ("a4-highgpu-8g", "200", "/usr/local/gib"),
+        ("a3-megagpu-8g", "250", "/usr/local/nvidia"),
+        ("g4-standard-384", "0", ""),
+    ],
+)
+def test_floor_and_plugin_are_the_machine_types(machine: str, floor: str, plugin: str) -> None:
+    _, container = worker(
+        site(gpu={"pools": [{"machine_type": machine}]}, workload={"nodes": 2, "preflight": {"enabled": True}})
+    )
+    values = {entry["name"]: entry.get("value") for entry in container["env"]}
+    assert (values["PREFLIGHT_FLOOR"], values["PREFLIGHT_PLUGIN"]) == (floor, plugin)
+
+
 @pytest.mark.parametrize(("gpus", "code"), [(7, 1), (8, 0)])
 def test_a_failed_preflight_says_so_and_exits_with_1(tmp_path: Path, gpus: int, code: int) -> None:
     """The program itself, with a stand-in for nvidia-smi, on a cluster whose all-reduce has passed before."""
@@ -160,7 +178,9 @@ def test_a_failed_preflight_says_so_and_exits_with_1(tmp_path: Path, gpus: int, 
         "PREFLIGHT_GPUS": "8",
         "PREFLIGHT_RDMA": "0",
         "PREFLIGHT_INTERFACES": "",
+        "PREFLIGHT_PLUGIN": "",
         "PREFLIGHT_MIN_DRIVER": "570",
+        "PREFLIGHT_LIMIT": "60",
         "PREFLIGHT_FOLDER": str(tmp_path),
     }
     program = [sys.executable, str(node_check.__file__)]

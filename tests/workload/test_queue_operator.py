@@ -10,7 +10,7 @@ from sites import SMALL, synthesized
 
 def test_its_webhooks_keep_to_the_jobs_namespace() -> None:
     """The chart decides by these two keys of the text: `frameworks` (Fail or Ignore) and the selector."""
-    values = kueue_values("cpu-pool", "training")
+    values = kueue_values("cpu-pool", "training", {})
     configuration = yaml.safe_load(values["managerConfig"]["controllerManagerConfigYaml"])
     assert (configuration["apiVersion"], configuration["kind"]) == ("config.kueue.x-k8s.io/v1beta2", "Configuration")
     assert configuration["integrations"] == {"frameworks": ["ray.io/rayjob", "ray.io/raycluster"]}

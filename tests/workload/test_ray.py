@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from workload.jobs import objects, site
+from workload.jobs import objects, site, train_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = Path(os.environ.get("GROUNDPLAN_RAY_PYTHON", ROOT / ".venv-ray/bin/python"))
@@ -65,7 +65,7 @@ class Head:
         with urllib.request.urlopen(f"{self.url}{path}", timeout=10) as answer:
             return json.load(answer)
 
-    def _accepted(self, entrypoint: str) -> str:
+    def accepted(self, entrypoint: str) -> str:
         """The job's id; the dashboard answers 500 until the agent that starts jobs has reported itself."""
         body = json.dumps({"entrypoint": entrypoint}).encode()
         request = urllib.request.Request(f"{self.url}/api/jobs/", body, {"Content-Type": "application/json"})
@@ -81,7 +81,15 @@ class Head:
 
     def submit(self, entrypoint: str) -> str:
         """Submit as KubeRay does in HTTPMode; return the job's last state."""
-        job = self._accepted(entrypoint)
+        return self.ended(self.accepted(entrypoint))
+
+    def stop(self, job: str) -> None:
+        """As `ray job stop` does."""
+        request = urllib.request.Request(f"{self.url}/api/jobs/{job}/stop", b"", method="POST")
+        urllib.request.urlopen(request, timeout=60).close()
+
+    def ended(self, job: str) -> str:
+        """The job's last state."""
         for _ in range(120):
             state: str = self.get(f"/api/jobs/{job}")["status"]
             if state in ("SUCCEEDED", "FAILED", "STOPPED"):
@@ -131,6 +139,7 @@ checkpointing.checkpoint_dir=RUN/checkpoints
 logger.log_dir=RUN/logs
 logger.wandb_enabled=false
 logger.wandb.name="it's $HOME, {a,b} && `id`"
+checkpointing.checkpoint_must_save_by="00:23:00:00"
 """.splitlines()
 
 
@@ -176,16 +185,13 @@ def _site(folder: Path) -> Any:
 
 def _unpack(folder: Path) -> str:
     """Lay the script and the image's folder into `folder`; return the entrypoint with its paths."""
-    found = objects(_site(folder))
-    script = found["ConfigMap"]["data"]["train.sh"].replace("/opt/nemo-rl", str(folder / "nemo-rl"))
-    examples = folder / "nemo-rl/examples"
-    examples.mkdir(parents=True, exist_ok=True)
-    (examples / "run_grpo.py").write_text(TRAINER)
-    mounted = folder / "scripts"
-    mounted.mkdir(exist_ok=True)
-    (mounted / "train.sh").write_text(script)
-    entrypoint: str = found["RayJob"]["spec"]["entrypoint"]
-    return entrypoint.replace("/etc/groundplan", str(mounted))
+    of = _site(folder)
+    image = folder / "nemo-rl"
+    (image / "examples").mkdir(parents=True, exist_ok=True)
+    (image / "examples/run_grpo.py").write_text(TRAINER)
+    train_script(of, image)
+    entrypoint: str = objects(of)["RayJob"]["spec"]["entrypoint"]
+    return entrypoint.replace("/etc/groundplan", str(image / "scripts"))
 
 
 def test_the_readiness_probe_is_answered(head: Head) -> None:
@@ -209,7 +215,68 @@ def test_the_trainer_gets_what_was_meant(head: Head) -> None:
         assert found[where]["HF_HOME"] == f"{head.folder}/data/huggingface"
 
 
-def test_a_failing_trainer_fails_the_job(head: Head) -> None:
+def _again(head: Head, trainer: str) -> tuple[str, Path, Path]:
+    """The job with another trainer, on what is a new Ray cluster to it; its entrypoint, its log and the container's."""
     entrypoint = _unpack(head.folder)
-    (head.folder / "nemo-rl/examples/run_grpo.py").write_text("raise SystemExit(3)\n")
+    of = _site(head.folder)
+    folder = Path(of.job.folder)
+    (head.folder / "nemo-rl/examples/run_grpo.py").write_text(trainer)
+    for path in (folder / "train.log", head.folder / "nemo-rl/container"):
+        path.write_text("")
+    for started in (folder / "starts").glob("*"):
+        started.rmdir()
+    return entrypoint, folder / "train.log", head.folder / "nemo-rl/container"
+
+
+#: Trains ten steps at most from where it stands, saves each, and says so.
+STEPS = """\
+import pathlib, sys, time
+folder = pathlib.Path(next(a for a in sys.argv if a.startswith("checkpointing.checkpoint_dir=")).partition("=")[2])
+done = max([int(p.name[5:]) for p in folder.glob("step_*")], default=0)
+for step in range(done + 1, done + 11):
+    print("training step", step, flush=True)
+    (folder / f"step_{step}").mkdir()
+    PAUSE
+"""
+
+
+@pytest.mark.parametrize(
+    ("trainer", "state", "says"),
+    [
+        ("print('well')", "SUCCEEDED", "groundplan: done"),
+        ("print('ill')\nraise SystemExit(3)", "FAILED", "STOPPED: the trainer ended with status 3"),
+        ("import os, signal\nprint('ill', flush=True)\nos.kill(os.getpid(), signal.SIGKILL)", "FAILED", "status 137"),
+    ],
+)
+def test_the_log_is_in_the_file_and_in_the_containers_output(head: Head, trainer: str, state: str, says: str) -> None:
+    entrypoint, *logs = _again(head, trainer)
+    assert head.submit(entrypoint) == state
+    for log in logs:
+        assert says in log.read_text() and ("well" in log.read_text() or "ill" in log.read_text())
+
+
+def test_a_stopped_job_keeps_its_log_and_goes_on_at_its_last_checkpoint(head: Head) -> None:
+    entrypoint, log, container = _again(head, STEPS.replace("PAUSE", "time.sleep(1)"))
+    job = head.accepted(entrypoint)
+    for _ in range(60):
+        if "training step 3" in log.read_text():
+            break
+        time.sleep(0.5)
+    head.stop(job)
+    assert head.ended(job) == "STOPPED"
+    for kept in (log, container):
+        assert "training step 3" in kept.read_text()
+    last = max(int(line.split()[-1]) for line in log.read_text().splitlines() if "training step" in line)
+    entrypoint, log, container = _again(head, STEPS.replace("PAUSE", ""))
+    assert head.submit(entrypoint) == "SUCCEEDED"
+    assert f"step_{last} " in log.read_text()
+    assert f"training step {last + 1}\n" in log.read_text() and f"training step {last}\n" not in log.read_text()
+
+
+def test_a_lost_head_starts_nothing(head: Head) -> None:
+    """What KubeRay does in HTTPMode: it submits the same job to the head that has come back empty."""
+    entrypoint, log, _ = _again(head, "print('trains')")
+    assert head.submit(entrypoint) == "SUCCEEDED"
     assert head.submit(entrypoint) == "FAILED"
+    assert log.read_text().count("\ntrains\n") == 1
+    assert "STOPPED: this Ray cluster has started the job before" in log.read_text()

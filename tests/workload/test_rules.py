@@ -159,9 +159,9 @@ def test_sweeps_are_refused() -> None:
         ({"environment": {"ENABLE_LOGIN_SHELL": "1"}}, "job-environment", "not on the path"),
         ({"export": {"enabled": True}, "mode": "cluster"}, "export-backend", "no end of training"),
         (
-            {"export": {"enabled": True}, "recipe": "grpo-qwen3-32b-megatron"},
+            {"export": {"enabled": True}, "overrides": {"policy.dtensor_cfg.lora_cfg.enabled": True}},
             "export-backend",
-            "a Megatron checkpoint",
+            "DTensor's adapters",
         ),
     ],
 )

@@ -105,26 +105,31 @@ def test_shipped_shapes_pass(name: str, release: str) -> None:
 
 #: base recipe, change, rule, words of the message (the sum).
 NEIGHBOURS: list[tuple[str, dict[str, Any], str, str]] = [
-    ("grpo_math_8B 1n", {"policy.megatron_cfg.enabled": True}, "training-backend", "both of"),
-    ("grpo_math_8B 1n", {"policy.dtensor_cfg.enabled": False}, "training-backend", "neither of"),
+    ("grpo_math_8B 1n", {"policy.megatron_cfg.enabled": True}, "training-backend", "both are true"),
+    ("grpo_math_8B 1n", {"policy.dtensor_cfg.enabled": False}, "training-backend", "both are false"),
     (
         "grpo_math_8B 1n",
         dtensor(tp=3),
         "model-parallel",
-        "1 x 8 = 8 training GPUs is not divisible by TP 3 x PP 1 x CP 1 = 3",
+        "1 x 8 = 8 training GPUs is not divisible by `policy.dtensor_cfg.tensor_parallel_size` 3 x",
     ),
     (
         "grpo-qwen3-32b 4n",
         megatron(tp=8, pp=8),
         "model-parallel",
-        "4 x 8 = 32 training GPUs is not divisible by TP 8 x PP 8 x CP 1 = 64",
+        "`policy.megatron_cfg.pipeline_model_parallel_size` 8 x `policy.megatron_cfg.context_parallel_size` 1 = 64",
     ),
-    ("grpo-qwen3-30ba3b 4n", megatron(ep=64), "model-parallel", "PP 1 x EP 64 x ETP 1 = 64"),
+    (
+        "grpo-qwen3-30ba3b 4n",
+        megatron(ep=64),
+        "model-parallel",
+        "expert_model_parallel_size` 64 x `policy.megatron_cfg.expert_tensor_parallel_size` 1 = 64",
+    ),
     (
         "grpo_math_8B 1n",
         {"policy.train_global_batch_size": 511},
         "batch-size",
-        "data parallel = 8 / (1 x 1 x 1) = 8; train_global_batch_size 511 is not divisible by 8",
+        "data parallel = 8 / (1 x 1 x 1) = 8; `policy.train_global_batch_size` 511 is not divisible by 8",
     ),
     (
         "grpo-llama3.1-8b 2n apart",
@@ -136,7 +141,7 @@ NEIGHBOURS: list[tuple[str, dict[str, Any], str, str]] = [
         "grpo_math_8B 1n",
         {"grpo.num_prompts_per_step": 60},
         "batch-size",
-        "60 x num_generations_per_prompt 32 = 1920 samples are not divisible by train_global_batch_size 512",
+        "32 = 1920 samples are not divisible by `policy.train_global_batch_size` 512",
     ),
     (
         "grpo_math_8B 1n",
@@ -148,32 +153,32 @@ NEIGHBOURS: list[tuple[str, dict[str, Any], str, str]] = [
         "grpo_math_8B 1n",
         {"policy.generation.vllm_cfg.tensor_parallel_size": 3},
         "generation-parallel",
-        "8 generating GPUs are not divisible by vLLM TP 3 x PP 1 = 3",
+        "8 generating GPUs are not divisible by `policy.generation.vllm_cfg.tensor_parallel_size` 3 x",
     ),
     (
         "grpo_math_8B 1n",
         {"policy.generation.vllm_cfg.pipeline_parallel_size": 2},
         "generation-parallel",
-        "pipeline_parallel_size 2 needs async_engine true",
+        "pipeline_parallel_size` is 2, which needs `policy.generation.vllm_cfg.async_engine` true",
     ),
     (
         "grpo-qwen3-30ba3b 4n",
         {"policy.generation.vllm_cfg.expert_parallel_size": 3},
         "generation-parallel",
-        "expert_parallel_size 3 is no multiple of tensor_parallel_size 2",
+        "expert_parallel_size` is 3, which is no multiple of `policy.generation.vllm_cfg.tensor_parallel_size` 2",
     ),
     (
         "grpo-qwen3-30ba3b 4n",
         {"policy.generation.vllm_cfg.expert_parallel_size": 8, "policy.generation.vllm_cfg.async_engine": True},
         "generation-parallel",
-        "excludes async_engine",
+        "excludes `policy.generation.vllm_cfg.async_engine` true",
     ),
-    ("grpo_math_8B 1n", {"policy.dynamic_batching.enabled": True}, "sequence-batching", "both enabled"),
+    ("grpo_math_8B 1n", {"policy.dynamic_batching.enabled": True}, "sequence-batching", "are both true"),
     (
         "grpo-qwen3-235b 16n",
         {"policy.sequence_packing.enabled": False},
         "sequence-batching",
-        "context_parallel_size 2 needs policy.sequence_packing.enabled",
+        "`policy.sequence_packing.enabled` is false, and `policy.megatron_cfg.context_parallel_size` 2 needs it true",
     ),
     (
         "grpo-qwen3-32b 4n",
@@ -185,13 +190,13 @@ NEIGHBOURS: list[tuple[str, dict[str, Any], str, str]] = [
         "grpo-gemma3-27b 8n",
         {"policy.logprob_batch_size": 2},
         "logprob-micro-batch",
-        "TP 8: train_micro_batch_size 1 is not logprob_batch_size 2",
+        "`policy.logprob_batch_size` is 2: at TP 8 it must be `policy.train_micro_batch_size` 1",
     ),
     (
         "grpo_math_8B 1n",
         {"policy.generation.colocated.enabled": False},
         "generation-split",
-        "gpus_per_node is None; on one node it must be 1 to 7 of 8 GPUs",
+        "gpus_per_node` is null; on one node it must be 1 to 7 of 8 GPUs",
     ),
     (
         "grpo_math_8B 1n",
@@ -206,71 +211,81 @@ NEIGHBOURS: list[tuple[str, dict[str, Any], str, str]] = [
             "policy.generation.colocated.resources": {"gpus_per_node": 4, "num_nodes": 2},
         },
         "generation-split",
-        "num_nodes is 2; on one node it must be null or 1",
+        "num_nodes` is 2; on one node it must be null or 1",
     ),
     (
         "grpo-llama3.1-8b 2n apart",
         {"policy.generation.colocated.resources.num_nodes": 2},
         "generation-split",
-        "num_nodes is 2; it must be 1 to 1 of 2 nodes",
+        "num_nodes` is 2; it must be 1 to 1 of 2 nodes",
     ),
     (
         "grpo-llama3.1-8b 2n apart",
         {"policy.generation.colocated.resources.num_nodes": None},
         "generation-split",
-        "num_nodes is None; it must be 1 to 1 of 2 nodes",
+        "num_nodes` is null; it must be 1 to 1 of 2 nodes",
     ),
     (
         "grpo-llama3.1-8b 2n apart",
         {"policy.generation.colocated.resources.gpus_per_node": 4},
         "generation-split",
-        "gpus_per_node is 4; on several nodes it must be cluster.gpus_per_node, 8",
+        "gpus_per_node` is 4; on several nodes it must be `cluster.gpus_per_node`, 8",
     ),
-    ("grpo_math_8B 1n", {"grpo.async_grpo.enabled": True}, "async-grpo", "needs generation apart from training"),
+    ("grpo_math_8B 1n", {"grpo.async_grpo.enabled": True}, "async-grpo", "false: generation apart from training"),
     (
         "grpo-llama3.1-8b 2n apart",
         {"grpo.async_grpo.enabled": True, "loss_fn.use_importance_sampling_correction": True},
         "async-grpo",
-        "needs policy.generation.vllm_cfg.async_engine true",
+        "`policy.generation.vllm_cfg.async_engine` is false, and `grpo.async_grpo.enabled` needs it true",
     ),
     (
         "grpo-llama3.1-8b 2n apart",
         {"grpo.async_grpo.enabled": True, "grpo.use_dynamic_sampling": True},
         "async-grpo",
-        "excludes grpo.use_dynamic_sampling",
+        "`grpo.use_dynamic_sampling` is true, and `grpo.async_grpo.enabled` excludes it",
     ),
     (
         "grpo_math_8B 1n",
         {"policy.generation.vllm_cfg.precision": "fp8"},
         "fp8-generation",
-        "needs loss_fn.use_importance_sampling_correction true",
+        "`loss_fn.use_importance_sampling_correction` is false, and `policy.generation.vllm_cfg.precision` fp8",
     ),
     (
         "grpo_math_8B 1n",
         {"policy.generation.vllm_cfg.kv_cache_dtype": "fp8"},
         "fp8-generation",
-        "kv_cache_dtype fp8 needs policy.megatron_cfg.enabled",
+        "kv_cache_dtype` is fp8, and needs `policy.megatron_cfg.enabled`",
     ),
-    ("grpo_math_8B 1n", {"data.validation": None}, "validation-set", "grpo.val_period 10 needs a validation set"),
+    (
+        "grpo_math_8B 1n",
+        {"data.validation": None},
+        "validation-set",
+        "`grpo.val_period` is 10: there is no validation set",
+    ),
     (
         "grpo_math_8B 1n",
         {"data.validation": None, "grpo.val_period": -1, "grpo.val_at_start": True},
         "validation-set",
-        "grpo.val_at_start true needs",
+        "`grpo.val_at_start` is true: there is no validation set",
     ),
     ("grpo_math_8B 1n", {"grpo.num_prompts_per_step": 7474}, "sampling", "7474 is more than the 7473 rows"),
-    ("grpo_math_8B 1n", {"grpo.batch_multiplier": 2}, "sampling", "batch_multiplier 2 needs grpo.use_dynamic_sampling"),
+    (
+        "grpo_math_8B 1n",
+        {"grpo.batch_multiplier": 2},
+        "sampling",
+        "is 2, and `grpo.use_dynamic_sampling`, which it needs, is false",
+    ),
     (
         "grpo_math_8B 1n",
         {"cluster.num_nodes": 2},
         "cluster-shape",
-        "cluster.num_nodes 2 x 8 = 16 GPUs, and 1 workers have 8",
+        "`cluster.num_nodes` 2 x 8 = 16 GPUs, and 1 workers have 8",
     ),
     (
         "grpo_math_8B 1n",
         {"cluster.gpus_per_node": 4},
         "cluster-shape",
-        "cluster.gpus_per_node is 4, and each worker has 8 GPUs",
+        "`cluster.gpus_per_node` is 4, and each worker has 8 GPUs",
     ),
     (
         "grpo_math_8B 1n",
@@ -303,7 +318,7 @@ def test_the_issues_own_example() -> None:
     change = dtensor(tp=8) | {"policy.train_global_batch_size": 511}
     found = findings(job(2, SHIPPED["grpo_math_8B 1n"][1] | change))
     assert any(
-        "data parallel = 16 / (8 x 1 x 1) = 2; train_global_batch_size 511 is not divisible by 2" in f.message
+        "data parallel = 16 / (8 x 1 x 1) = 2; `policy.train_global_batch_size` 511 is not divisible by 2" in f.message
         for f in found
     )
 
@@ -345,10 +360,11 @@ def test_32b_at_tp_1_is_warned_of(machine: str) -> None:
 
 
 def test_the_estimate_shows_its_parts() -> None:
-    """70B with DTensor on one node: 70.6 x 16 / 8 = 141 GB of states alone."""
+    """70B with DTensor on one node: 70.6 x 16 / 8 = 141 GB of states alone, an error."""
     found = findings(job(1, dtensor(tp=8) | common("meta-llama/Llama-3.3-70B-Instruct", 8, 64, 32, 512, 4096)))
     (fit,) = [f for f in found if f.rule == "model-fit"]
-    assert "weights, gradients and optimizer 141 + activations" in fit.message
+    assert fit.severity is Severity.ERROR
+    assert "weights 35 + optimizer 71 + gradients 35 + " in fit.message
     assert "a GPU of a3-ultragpu-8g has 141 GB" in fit.message
 
 
@@ -357,3 +373,28 @@ def test_vllm_needs_room_for_its_cache() -> None:
     found = findings(job(8, megatron(tp=4, pp=4) | common("meta-llama/Llama-3.3-70B-Instruct", 1, 64, 32, 512, 4096)))
     (fit,) = [f for f in found if f.rule == "model-fit"]
     assert "70.6B / (TP 1 x PP 1) = 141 GB of weights per GPU, of 85 GB" in fit.message
+
+
+TEACHERS = "on_policy_distillation.non_colocated_teachers"
+
+
+def test_teachers_have_nodes_of_their_own() -> None:
+    """Two aliases of one checkpoint are one teacher, unless they are not to be put together."""
+    nodes, overrides = SHIPPED["grpo-qwen3-32b 4n"]
+    teachers = {
+        "+on_policy_distillation.enabled": True,
+        "+on_policy_distillation.teacher_model_by_agent_name.math": "a/b",
+        "+on_policy_distillation.teacher_model_by_agent_name.code": "a/b",
+        f"+{TEACHERS}.enabled": True,
+        f"+{TEACHERS}.default_teacher_cfg.num_nodes": 2,
+    }
+
+    def errors(nodes: int, overrides: dict[str, Any]) -> set[str]:
+        return {f.rule for f in findings(job(nodes, overrides, release="v0.7.0")) if f.severity is Severity.ERROR}
+
+    assert errors(nodes + 2, overrides | teachers) == set()
+    assert errors(nodes + 1, overrides | teachers) == {"model-parallel"}
+    apart = {"+on_policy_distillation.deduplicate_shared_teacher_checkpoints": False}
+    assert errors(nodes + 4, overrides | teachers | apart) == set()
+    own = {f"+{TEACHERS}.teacher_overrides.code.num_nodes": 1}
+    assert errors(nodes + 3, overrides | teachers | apart | own) == set()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from findings import UserError
@@ -33,6 +33,16 @@ class Gpu:
     rdma_nics: int = 0
     tuner: str = ""
     """File of gIB's tuner settings; empty for none."""
+    nccl: Mapping[str, str] = field(default_factory=dict)
+    """NCCL's settings for this machine; given, they stand for all of the transport's."""
+    managed_gke: str = ""
+    """GKE floor of networks that GKE makes and hands to pods by claims; empty when the machine cannot."""
+    nvlink_nodes: int = 0
+    """Most machines of one NVLink domain (a sub-block); 0 where NVLink ends at the machine."""
+    capacity: tuple[str, ...] = ()
+    """Where its machines can come from; empty for anywhere."""
+    bus_gb_per_s: int = 0
+    """Least bus bandwidth to expect of an all-reduce between nodes, in GB/s; 0 when no figure is known."""
 
     @property
     def carries(self) -> str:
@@ -57,6 +67,7 @@ class Machine:
     memory_gib: int
     local_ssds: int = 0
     boot_disks: tuple[str, ...] = ()
+    arch: str = "amd64"
     gpu: Gpu | None = None
     unconfirmed: str = ""
     """What no source that could be read confirms; `check` says it of every pool of the type."""
@@ -105,6 +116,8 @@ def _machine(name: Any, entry: Any, where: str) -> tuple[str, Machine]:
         gpu = _fields(Gpu, fields["gpu"], f"{where} gpu")
         for floor in gpu["min_gke"]:
             _version(floor, f"{where} gpu `min_gke`")
+        if gpu.get("managed_gke"):
+            _version(gpu["managed_gke"], f"{where} gpu `managed_gke`")
         fields["gpu"] = Gpu(**gpu)
     return str(name), Machine(name=str(name), **fields)
 
@@ -155,14 +168,19 @@ def _fields(kind: type, entry: Any, where: str, leave_out: str = "") -> dict[str
             hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(known)}"
             raise UserError(f"{where}: unknown field `{mask_secrets(str(key))}`; {hint}")
         fields[key] = _typed(str(known[key].type), value, f"{where} `{key}`", least=0 if key in _MAY_BE_NONE else 1)
-    missing = [f.name for f in known.values() if f.default is dataclasses.MISSING and f.name not in fields]
+    missing = [name for name, f in known.items() if _has_none(f) and name not in fields]
     if missing:
         raise UserError(f"{where}: `{'`, `'.join(missing)}` missing")
     return fields
 
 
+def _has_none(known: dataclasses.Field[Any]) -> bool:
+    """Whether a field has no default."""
+    return known.default is dataclasses.MISSING and known.default_factory is dataclasses.MISSING
+
+
 #: Counts that a machine may have none of.
-_MAY_BE_NONE = ("local_ssds", "gvnics", "rdma_nics")
+_MAY_BE_NONE = ("local_ssds", "gvnics", "rdma_nics", "nvlink_nodes", "bus_gb_per_s")
 
 
 def _typed(kind: str, value: Any, where: str, least: int = 1) -> Any:
@@ -175,6 +193,10 @@ def _typed(kind: str, value: Any, where: str, least: int = 1) -> Any:
         if isinstance(value, str):
             return value
         raise UserError(f"{where} must be text")
+    if kind.startswith("Mapping"):
+        if isinstance(value, dict) and all(isinstance(each, str) for pair in value.items() for each in pair):
+            return dict(value)
+        raise UserError(f"{where} must be a mapping of names to texts (numbers in quotes)")
     if kind.startswith("tuple"):
         inner = "int" if "int" in kind else "str"
         if where.endswith("`min_gke`") and isinstance(value, str):

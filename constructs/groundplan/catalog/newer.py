@@ -54,6 +54,11 @@ def set_newer(resource: Resource, path: str, value: Any) -> None:
     if problem:
         raise ValueError(f"{resource.terraform_resource_type}: {problem}")
     resource.add_override(path, value)
+    require_pinned(resource)
+
+
+def require_pinned(resource: Resource) -> None:
+    """The stack requires the provider's release that groundplan knows, in somebody's own program too."""
     provider = resource.terraform_resource_type.partition("_")[0]
     version = f"terraform.required_providers.{provider}.version"
     resource.cdktf_stack.add_override(version, pinned_versions()[provider])

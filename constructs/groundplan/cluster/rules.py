@@ -53,6 +53,10 @@ def version_floors(site: Site) -> list[tuple[str, str]]:
         floor = floor_for(site.profile.cluster.version, entry.gpu.min_gke) if entry.gpu else ""
         if floor:
             floors.append((f"{transport_of(entry).title} on {machine}", floor))
+    managed = {pool.spec.machine_type: pool.gpu for pool in site.pools if pool.is_managed}
+    for machine, gpu in sorted(managed.items()):
+        if gpu and gpu.managed_gke:
+            floors.append((f"networks that GKE makes for {machine}", gpu.managed_gke))
     return floors
 
 

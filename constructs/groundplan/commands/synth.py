@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @click.argument("profile", required=False, type=click.Path(path_type=Path))
 @click.option(
     "-o",
+    "--output",
     "--out",
+    "out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("cdktf.out"),
     show_default=True,
@@ -28,16 +30,19 @@ if TYPE_CHECKING:
 )
 @click.option("--strict", is_flag=True, help="Refuse the profile on warnings too.")
 @click.option("--check", "compare", is_flag=True, help="Write nothing; exit 1 unless OUT already holds exactly this.")
+@click.option("--replace", is_flag=True, help="Take away the stacks of another site that OUT holds.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors and warnings only.")
-def synth(profile: Path | None, out: Path, strict: bool, compare: bool, quiet: bool) -> None:
+def synth(profile: Path | None, out: Path, strict: bool, compare: bool, replace: bool, quiet: bool) -> None:
     """Write the Terraform stacks of PROFILE, its run-book and its job.
 
-    Without PROFILE, the one that GROUNDPLAN_PROFILE or the `profile` context of cdktf.json names is taken. Nothing is
-    written when a rule refuses the profile.
+    Without PROFILE, the one that GROUNDPLAN_PROFILE or the `profile` context of cdktf.json names is taken, else
+    profile.yaml. Nothing is written when a rule refuses the profile. One folder holds one site: each further site gets
+    a folder of its own.
 
     \b
     groundplan synth profiles/nemo-rl-b200.yaml
-    groundplan synth profiles/nemo-rl-b200.yaml -o site --check
+    groundplan synth profiles/smoke.yaml -o smoke
+    groundplan synth profiles/nemo-rl-b200.yaml --check
     """
     from groundplan.emit.app import synthesize
     from groundplan.emit.compare import differences
@@ -53,7 +58,7 @@ def synth(profile: Path | None, out: Path, strict: bool, compare: bool, quiet: b
         if not quiet:
             click.echo(f"{out} is exactly what {profile} gives")
         return
-    output = synthesize(profile, out, strict=strict)
+    output = synthesize(profile, out, strict=strict, replace=replace)
     for finding in output.warnings:
         click.echo(format_finding(finding) + "\n", err=True)
     if not quiet:

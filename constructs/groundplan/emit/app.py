@@ -11,17 +11,19 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from findings import Finding, ProfileError, UserError
+from findings import Finding, ProfileError, UnavailableError, UserError
 from groundplan.emit.artefacts import artefacts
 from groundplan.emit.modules import load, type_checks
-from groundplan.kernel import stack_files
+from groundplan.kernel import interrupts, stack_files
 from groundplan.site.check import checked_site
 from groundplan.site.resolve import Site
+from groundplan.site.stacks import entries_of
 
 if TYPE_CHECKING:  # cdktf is loaded by who synthesizes
     from cdktf import App
@@ -62,25 +64,25 @@ class Output:
     warnings: list[Finding]
 
 
-def synthesize(profile: Path, out: Path, *, strict: bool = False) -> Output:
-    """Check a profile and write its site to `out`.
+def synthesize(profile: Path, out: Path, *, strict: bool = False, replace: bool = False) -> Output:
+    """Check a profile and write its site to `out`; `replace` takes away another site that `out` holds.
 
     Raises ProfileError when a rule refuses the profile (or warns, under `strict`), UserError when `out` cannot be
-    written; either way nothing in `out` has changed.
+    written or holds another site; either way nothing in `out` has changed.
     """
-    return add_site(out, profile, strict=strict).synth()
+    return add_site(out, profile, strict=strict, replace=replace).synth()
 
 
-def add_site(out: Path, profile: Path, *, strict: bool = False) -> SiteProgram:
+def add_site(out: Path, profile: Path, *, strict: bool = False, replace: bool = False) -> SiteProgram:
     """The stacks of a profile in a cdktf app that writes to `out`, for programs that add resources of their own.
 
     Raises ProfileError when a rule refuses the profile (or warns, under `strict`), UserError when `out` cannot be
-    written.
+    written or holds another site (and not `replace`).
     """
     site, warnings = checked_site(profile)
     if strict and warnings:
         raise ProfileError(warnings)
-    return SiteProgram(site, out, warnings)
+    return SiteProgram(site, out, warnings, profile=profile, replace=replace)
 
 
 def write_site(site: Site, out: Path, warnings: list[Finding] | None = None) -> Output:
@@ -91,34 +93,47 @@ def write_site(site: Site, out: Path, warnings: list[Finding] | None = None) -> 
 class SiteProgram:
     """A site's stacks in a cdktf app, open for resources of the caller's own until :meth:`synth`.
 
-    Raises UserError when `out` cannot be written.
+    Raises UserError when `out` cannot be written, or holds another site and not `replace`.
     """
 
-    def __init__(self, site: Site, out: Path, warnings: list[Finding] | None = None) -> None:
+    def __init__(
+        self,
+        site: Site,
+        out: Path,
+        warnings: list[Finding] | None = None,
+        *,
+        profile: Path | None = None,
+        replace: bool = False,
+    ) -> None:
         self.site = site
+        self.profile = Path(f"{site.name}.yaml") if profile is None or str(profile) == "-" else profile
+        """The file that the run-book's commands name."""
         self.folder = Path(os.path.abspath(out))  # noqa: PTH100  (resolve() would follow the user's symlinks)
         self.warnings = warnings or []
         """What the rules said of the profile without refusing it."""
+        if not replace:
+            _refuse_another_site(site.name, out, self.profile)
+        self._made = [each for each in (self.folder, *self.folder.parents) if not each.exists()]
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             scratch = tempfile.TemporaryDirectory(prefix=".groundplan-", dir=self.folder, ignore_cleanup_errors=True)
         except OSError as error:
-            raise UserError(f"cannot write to {out}: {error.strerror}") from None
+            raise UnavailableError(f"cannot write to {out}: {error.strerror}") from None
         self._scratch = scratch
-        load()
-        from groundplan.emit.stacks import add_stacks, build_app  # cdktf: a second, and only for who synthesizes
-
         try:
+            load()
+            from groundplan.emit.stacks import add_stacks, build_app  # cdktf: a second, and only for who synthesizes
+
             with type_checks():
                 self.app: App = build_app(Path(scratch.name))
                 """The cdktf app; stacks of your own may be added to it."""
                 self.stacks: Mapping[str, SiteStack] = MappingProxyType(add_stacks(self.app, site))
                 """Name (`network`, `storage`, ...) -> stack."""
         except RuntimeError as error:
-            scratch.cleanup()
+            self._clean_up()
             raise _cdktf_failed(error) from error
         except BaseException:
-            scratch.cleanup()
+            self._clean_up()
             raise
 
     def synth(self) -> Output:
@@ -131,19 +146,27 @@ class SiteProgram:
         try:
             with type_checks():
                 self.app.synth()
-            for name, text in artefacts(self.site).items():
+            for name, text in artefacts(self.site, self.profile.name).items():
                 path = scratch / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, "utf-8", newline="\n")
             stacks = tuple(_inspect(name, scratch, self.folder) for name in self._names(scratch))
-            _move_into_place(scratch, self.folder)
+            with interrupts.deferred():
+                _move_into_place(scratch, self.folder)
         except RuntimeError as error:
             raise _cdktf_failed(error) from error
         except OSError as error:
-            raise UserError(f"cannot write to {self.folder}: {error.strerror}") from None
+            raise UnavailableError(f"cannot write to {self.folder}: {error.strerror}") from None
         finally:
-            self._scratch.cleanup()
+            self._clean_up()
         return Output(self.site, self.folder, stacks, self.warnings)
+
+    def _clean_up(self) -> None:
+        """Remove the scratch folder, and what was made for an output that was not written."""
+        self._scratch.cleanup()
+        with suppress(OSError):  # not empty: there is an output
+            for folder in self._made:
+                folder.rmdir()
 
     def _names(self, scratch: Path) -> list[str]:
         """The site's stacks in their order, then those that the caller added."""
@@ -200,11 +223,36 @@ def _move_into_place(scratch: Path, out: Path) -> None:
             folder.rmdir()
 
 
+def _refuse_another_site(site: str, out: Path, profile: Path) -> None:
+    """One output folder holds one site: another's stacks would be taken away, its applied ones included."""
+    others = sites_in(out) - {site}
+    if others:
+        raise UserError(
+            f"{out} holds site {', '.join(sorted(others))}, and a folder holds one site: {profile} is site {site};"
+            f" give it a folder of its own (-o {site}), or --replace to take {' and '.join(sorted(others))} away"
+        )
+
+
+def sites_in(out: Path) -> set[str]:
+    """Names of the sites that an output folder holds: all of a site's stacks stand in its manifest."""
+    stacks = _stacks_in(out)
+    wanted = [entry.name for entry in entries_of()]
+    named = {stack.removesuffix(f"-{wanted[0]}") for stack in stacks if stack.endswith(f"-{wanted[0]}")}
+    return {name for name in named if stacks >= {f"{name}-{kind}" for kind in wanted}}
+
+
+def _stacks_in(out: Path) -> set[str]:
+    """The stacks that an output folder's manifest lists; none if it has none that can be read."""
+    try:
+        return set(json.loads((out / MANIFEST).read_text("utf-8"))["stacks"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
 def generated_files(out: Path) -> set[Path]:
     """Files in an output folder that groundplan wrote, by the stacks that its manifest lists; none if it has none."""
-    try:
-        stacks = json.loads((out / MANIFEST).read_text("utf-8"))["stacks"]
-    except (OSError, ValueError, KeyError):
+    stacks = _stacks_in(out)
+    if not stacks:
         return set()
     files = {Path(MANIFEST), Path("rayjob.yaml"), Path("runbook.md")}
     for stack in stacks:

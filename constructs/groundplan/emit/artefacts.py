@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib import resources
 from typing import Any
 
 import jinja2
 
 from groundplan.cluster.values import account_email
-from groundplan.kernel.gke import ACCELERATOR_LABEL
+from groundplan.gpu import nvlink
+from groundplan.gpu.transports import roce, tcpxo, transport_of
+from groundplan.kernel.gke import ACCELERATOR_LABEL, RDMA_DEVICE_CLASS
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.secrets import SECRETS, secret_name
-from groundplan.site.releases import site_releases
+from groundplan.site.outputs import connect_command
+from groundplan.site.releases import roce_archs, site_releases
 from groundplan.site.resolve import Site
 
 
-def artefacts(site: Site) -> dict[str, str]:
-    """Path within the output folder -> text."""
-    return {"rayjob.yaml": job_yaml(site), "runbook.md": runbook(site)}
+def artefacts(site: Site, profile: str) -> dict[str, str]:
+    """Path within the output folder -> text. `profile` is the name of the profile's file, for the run-book."""
+    return {"rayjob.yaml": job_yaml(site), "runbook.md": runbook(site, profile)}
 
 
 def job_yaml(site: Site) -> str:
@@ -28,7 +32,7 @@ def job_yaml(site: Site) -> str:
     return head + "".join(f"---\n{to_yaml(document)}" for document in site.job_objects)
 
 
-def runbook(site: Site) -> str:
+def runbook(site: Site, profile: str) -> str:
     """Order, commands and day-2 work of this very site, with its own names filled in."""
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: resources.files(__package__).joinpath(name).read_text("utf-8")),
@@ -43,10 +47,13 @@ def runbook(site: Site) -> str:
     return environment.get_template("runbook.md.j2").render(
         site=site,
         profile=site.profile,
+        connect_command=connect_command(site),
+        profile_file=shlex.quote(profile),
         entries=site.stacks,
         stack={entry.name: site.stack_name(entry.name) for entry in site.stacks},
         own_stacks=[site.stack_name(entry.name) for entry in site.stacks if entry.name != "host"],
         shared=_shared_vpc(site),
+        fabric=_fabric(site),
         variables={k: secret_name(k, r) for k, r in references.items() if r.variable},
         existing_secrets={k: (r.secret, r.key) for k, r in references.items() if r.secret},
         releases=tuple(site_releases(site).values()),
@@ -54,6 +61,19 @@ def runbook(site: Site) -> str:
         accelerator_label=ACCELERATOR_LABEL,
         pool_names=[site.profile.cluster.cpu_pool.name, *(pool.name for pool in site.pools)],
     )
+
+
+def _fabric(site: Site) -> dict[str, Any]:
+    """What there is to see of the GPU nodes' fabric: installers by label, NICs a node that GKE hands out, the namespace
+    of NVIDIA's driver."""
+    found = {transport_of(pool.machine).name for pool in site.pools}
+    installers = [roce.NAME + ("" if arch == "amd64" else f"-{arch}") for arch in roce_archs(site)]
+    return {
+        "installers": installers + [tcpxo.INSTALLER] * (tcpxo.TCPXO.name in found),
+        "managed": max((pool.claimed_nics for pool in site.pools), default=0),
+        "device_class": RDMA_DEVICE_CLASS,
+        "nvlink": nvlink.NAMESPACE if any(pool.nvlink_nodes for pool in site.pools) else "",
+    }
 
 
 def _shared_vpc(site: Site) -> dict[str, Any]:

@@ -31,25 +31,26 @@ def _facts(site: Site, job: JobValues) -> list[Row]:
         return "user" if field in getattr(model, "model_fields_set", ()) else "default"
 
     release = f"release {job.release.version}"
-    pool, machine = (job.pool.name, job.pool.spec.machine_type) if job.pool else ("", "")
+    pools = " and ".join(share.pool.name for share in job.worker_groups)
+    machine = job.pool.spec.machine_type if job.pool else ""
     return [
         ("name", job.name, f"{of(spec.name, 'recipe')}; hash of what cannot be edited in place"),
-        ("recipe", job.recipe.name, own(spec, "recipe")),
+        ("recipe", job.recipe.name, f"file {job.file.name}" if job.file else own(spec, "recipe")),
         ("release", job.release.version, of(spec.release, "catalog default")),
         ("image", job.image, of(spec.image, release)),
         ("rayVersion", job.release.ray, release),
-        ("entry script", job.release.script, release),
-        ("base config", job.recipe.config, f"recipe {job.recipe.name}"),
+        ("entry script", job.release.script, of(spec.script, release)),
+        ("base config", *_base(job)),
         ("nodes", str(job.nodes), of(spec.nodes, f"recipe {job.recipe.name}")),
         ("GPUs per node", str(job.gpus), f"machine {machine}"),
-        ("GPU pool", pool, of(spec.pool, "first with enough nodes")),
+        ("GPU pool", pools, of(spec.pool, "first with enough nodes")),
         ("accelerator", job.pool.accelerator if job.pool else "", f"machine {machine}"),
         ("networks", ", ".join(["eth0", *(nic.interface for nic in job.nics)]), "site: gpu.gvnic, gpu.rdma"),
         ("head CPUs", str(job.head_cpu), of(spec.head.cpu, "recipe")),
         ("head memory", job.head_memory, of(spec.head.memory, "recipe")),
-        ("worker CPUs", str(spec.worker.cpu), own(spec.worker, "cpu")),
-        ("worker memory", spec.worker.memory, own(spec.worker, "memory")),
-        ("worker /dev/shm", spec.worker.shm, own(spec.worker, "shm")),
+        ("worker CPUs", str(job.worker_cpu), of(spec.worker.cpu, f"machine {machine}")),
+        ("worker memory", job.worker_memory, of(spec.worker.memory, f"machine {machine}")),
+        ("worker /dev/shm", job.worker_shm, of(spec.worker.shm, f"machine {machine}")),
         ("claim", f"{job.claim} at {job.mount_path}", "site: storage.lustre"),
         ("namespace", job.namespace, "site: platform"),
         ("submission", spec.submission, own(spec, "submission")),
@@ -57,6 +58,12 @@ def _facts(site: Site, job: JobValues) -> list[Row]:
         ("retries", str(spec.retries), own(spec, "retries")),
         *[(s.variable, f"Secret {s.secret}, key {s.key}", "user: secrets") for s in job.secrets],
     ]
+
+
+def _base(job: JobValues) -> tuple[str, str]:
+    if job.file is None:
+        return job.recipe.config, f"recipe {job.recipe.name}"
+    return job.recipe.config, f"file {job.file.name}" + (f", over {job.file.base}" if job.file.base else "")
 
 
 def _environment(job: JobValues) -> list[Row]:
@@ -83,7 +90,10 @@ def _overrides(job: JobValues) -> list[Row]:
         "release": f"recipe's data set, as release {job.release.version} names it",
         "site": "site",
         "user": "user",
+        "file": f"file {job.file.name if job.file else ''}: its group replaces the base's",
     }
-    return [
+    values = job.file.values if job.file else {}
+    file = [(path, value_text(value), f"file {job.file.name if job.file else ''}") for path, value in values.items()]
+    return file + [
         (f"{o.prefix}{o.path}", "" if o.prefix == "~" else value_text(o.value), names[o.origin]) for o in job.overrides
     ]

@@ -10,6 +10,8 @@ from groundplan.site.resolve import Site
 _ABOUT = {
     "ConfigMap": "The scripts: what the trainer is started with, one override a line.",
     "PodDisruptionBudget": "Keeps all pods of the job from voluntary eviction: one less ends the training.",
+    "ResourceClaimTemplate": "What each worker claims of its node: the RDMA NICs of networks that GKE makes.",
+    "ComputeDomain": "The NVLink domain of the workers; its controller makes the template of their claims.",
     "Job": "Downloads the models to Lustre, once for all nodes; the training waits for it.",
     "RayJob": "The training: Ray head on the CPU pool, one worker for each GPU node, one entry script.",
     "RayCluster": "Head and workers without a job: log in to the head and start scripts there.",
@@ -21,10 +23,11 @@ _GROUPS = {
     "rayVersion:": "The image's own: it chooses the operator's probe.",
     "headGroupSpec:": "The head: no GPU; the driver runs here.",
     "workerGroupSpecs:": "The workers: as many as nodes, never more or less.",
-    "networking.gke.io/default-interface:": "The NICs: gVNIC, then one RDMA network for each GPU.",
+    "networking.gke.io/default-interface:": "The NICs: gVNICs, then the RDMA networks.",
     "env:": "One list for head and workers: the driver's variables overwrite the workers'.",
     "readinessProbe:": "Ready when the dashboard takes jobs.",
     "tolerations:": "GPU nodes are tainted.",
+    "resourceClaims:": "Where the container's claims come from.",
     "startupProbe:": "Passes when the checks before Ray have.",
 }
 

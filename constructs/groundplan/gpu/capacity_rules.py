@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from findings import Problem, ProfilePath, Severity, rule
 from groundplan.gpu.rules import pool_path
@@ -42,7 +43,7 @@ def reservation_missing(site: Site) -> Iterator[Problem]:
 
 @rule("reservation-path")
 def reservation_path(site: Site) -> Iterator[Problem]:
-    """A reservation names a sub-block without its block.
+    """A reservation names a sub-block without its block, or a pool has sub-blocks of a reservation that names none.
 
     The path is projects/P/reservations/R/reservationBlocks/B/reservationSubBlocks/S: a sub-block stands in a block.
 
@@ -50,6 +51,15 @@ def reservation_path(site: Site) -> Iterator[Problem]:
 
     Mend: name the block too, or leave the sub-block out.
     """
+    for pool in {pool.index: pool for pool in site.pools}.values():
+        named = pool.reservation
+        if pool.spec.sub_blocks and (named is None or not named.block or named.sub_block):
+            what = "names one of them too" if named and named.sub_block else "names no block that they are in"
+            yield Problem(
+                pool_path(pool, "sub_blocks"),
+                f"GPU pool {pool.entry} has `sub_blocks`, and its reservation {what}",
+                "give the reservation as {name: ..., block: ...}, without `sub_block`",
+            )
     for path, reservation in _reservations(site):
         if reservation.sub_block and not reservation.block:
             yield Problem(
@@ -114,6 +124,31 @@ def reservation_unused(site: Site) -> Iterator[Problem]:
         )
 
 
+@rule("reservation-inactive")
+def reservation_inactive(site: Site) -> Iterator[Problem]:
+    """A pool wants nodes of a reservation whose machines are not there yet.
+
+    A future reservation, or one of the calendar, holds machines from a day on; before it the pool's creation waits two
+    hours and fails. The pool can be made empty, and grow when a job asks.
+
+    Source: Compute Engine, "Future reservations" and "Calendar mode"; cluster-toolkit, gke-node-pool,
+    `is_reservation_active`. Judged with `--as-of` alone.
+
+    Mend: `autoscaling: {min: 0, max: N}` until that day.
+    """
+    for pool in site.pools:
+        active = pool.reservation.active_from if pool.reservation else None
+        if pool.capacity != "reservation" or active is None or site.as_of is None or active <= site.as_of:
+            continue
+        if pool.min_nodes:
+            yield Problem(
+                pool_path(pool, "autoscaling", "min") if pool.spec.autoscaling else pool_path(pool, "nodes"),
+                f"GPU pool {pool.name} starts at {pool.min_nodes} nodes, and the reservation {pool.reservation_path} "
+                f"has machines from {active} on",
+                f"use `autoscaling: {{min: 0, max: {pool.max_nodes}}}` until then",
+            )
+
+
 @rule("reservation-oversubscribed")
 def reservation_oversubscribed(site: Site) -> Iterator[Problem]:
     """Pools want more machines than their reservation holds.
@@ -129,7 +164,9 @@ def reservation_oversubscribed(site: Site) -> Iterator[Problem]:
     wanted: dict[ReservationPath, list[PoolValues]] = {}
     for pool in site.pools:
         if pool.capacity == "reservation" and pool.reservation_path:
-            wanted.setdefault(pool.reservation_path, []).append(pool)
+            # Several sub-blocks of one entry are of the block that its reservation names, and so is its count.
+            path = replace(pool.reservation_path, sub_block="") if pool.spec.sub_blocks else pool.reservation_path
+            wanted.setdefault(path, []).append(pool)
     for path, pools in wanted.items():
         counts = [pool.reservation.count for pool in pools if pool.reservation and pool.reservation.count]
         if not counts:

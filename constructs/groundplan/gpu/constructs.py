@@ -11,12 +11,13 @@ from dataclasses import field
 from typing import Annotated, Literal
 
 from cdktf import ITerraformDependable, TerraformResourceLifecycle, TerraformStack
+from cdktf_cdktf_provider_google import compute_resource_policy as policy
 from cdktf_cdktf_provider_google import container_node_pool as pool
 from constructs import Construct
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from groundplan.catalog.newer import set_newer
+from groundplan.catalog.newer import require_pinned, set_newer
 from groundplan.gpu.fabric_constructs import (
     AttachedNetworks,
     GvnicNetwork,
@@ -27,8 +28,8 @@ from groundplan.gpu.fabric_constructs import (
 from groundplan.gpu.spec import Capacity
 from groundplan.gpu.values import DYNAMIC
 from groundplan.kernel.constructs import Part
-from groundplan.kernel.fields import Count, PositiveCount
-from groundplan.kernel.gke import GPU_TAINT, NODE_SCOPES, RESERVATION_KEY
+from groundplan.kernel.fields import Count, Matching, PositiveCount
+from groundplan.kernel.gke import DRANET_LABEL, GPU_TAINT, NODE_SCOPES, RESERVATION_KEY, region_of
 from groundplan.kernel.props import PROPS, ClusterName, KubernetesLabels, Labels, Several, Text, Zone
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "GvnicNetwork",
     "GvnicNetworkProps",
     "NodeTaint",
+    "NvlinkDomain",
     "RoceFabric",
     "RoceFabricProps",
 ]
@@ -56,6 +58,16 @@ class NodeTaint:
     """Its value. Default: empty."""
     effect: Literal["NO_SCHEDULE", "PREFER_NO_SCHEDULE", "NO_EXECUTE"] = "NO_SCHEDULE"
     """What it does to pods that do not tolerate it. Default: NO_SCHEDULE."""
+
+
+@dataclass(frozen=True, kw_only=True, config=PROPS)
+class NvlinkDomain:
+    """A workload policy that keeps a pool's machines in one NVLink domain."""
+
+    policy: Text
+    """Name of the policy, which no other of the project's region may have."""
+    topology: Annotated[str, Matching(r"[0-9]+x[0-9]+", "a topology such as 1x72")]
+    """What the domain is: ``1x72`` for 18 machines of 4 GPUs."""
 
 
 @dataclass(frozen=True, kw_only=True, config=PROPS)
@@ -81,6 +93,9 @@ class GpuNodePoolProps:
     networks: Several[AttachedNetworks] = ()
     """Networks of the additional NICs in their order: `GvnicNetwork(...).attached`, then `RoceFabric(...).attached`.
     Default: none."""
+    managed_networks: bool = False
+    """GKE makes the networks of the additional NICs, and hands the NICs to pods by claims (managed DRANET); never with
+    `networks`. Default: no."""
     service_account: Text
     """E-mail address of the nodes' account."""
     nodes: Count | None = None
@@ -110,6 +125,8 @@ class GpuNodePoolProps:
     """Auto-upgrade, which a release channel demands. Default: on."""
     compact_placement: bool = False
     """Compact placement policy; never with a reservation, which has its own. Default: no."""
+    nvlink: NvlinkDomain | None = None
+    """The pool is one NVLink domain, in one sub-block of the reservation. Default: no."""
     drain_hours: Annotated[int, Field(ge=1, le=24)] | None = None
     """Hours for which a PodDisruptionBudget is honoured when nodes are drained, 1 to 24. Default: GKE's own (1)."""
     prevent_destroy: bool = False
@@ -132,6 +149,10 @@ class GpuNodePoolProps:
             raise ValueError(f"pool {self.name}: give exactly one of nodes and most_nodes")
         if self.most_nodes is not None and self.least_nodes > self.most_nodes:
             raise ValueError(f"pool {self.name}: least_nodes {self.least_nodes} is above most_nodes {self.most_nodes}")
+        if self.managed_networks and self.networks:
+            raise ValueError(f"pool {self.name}: managed_networks leaves no room for networks; give one of the two")
+        if self.nvlink and self.compact_placement:
+            raise ValueError(f"pool {self.name}: nvlink places the machines; leave compact_placement out")
         if self.capacity == "reservation" and not self.reservation:
             raise ValueError(f"pool {self.name}: capacity reservation needs a reservation; name it, or choose another")
         return self
@@ -139,7 +160,8 @@ class GpuNodePoolProps:
 
 class GpuNodePool(Part):
     """The pool, ``google_container_node_pool.<id>``, and ``terraform_data.shape-<name of the pool>``, which makes a
-    change of its shape the replacement that it is.
+    change of its shape the replacement that it is. Of an NVLink domain ``google_compute_resource_policy.<id>-policy``
+    too, which is `policy`.
 
     `depends_on` is what must be there first, such as the right to use another project's subnetworks.
     """
@@ -161,6 +183,7 @@ class GpuNodePool(Part):
             f"resource.terraform_data.{shape}",
             {"triggers_replace": {"machine_type": props.machine_type, "zone": props.zone}},
         )
+        self.policy: policy.ComputeResourcePolicy | None = None
         triggers = [trigger for attached in props.networks for trigger in attached.replaced_with]
         dynamic = props.capacity in DYNAMIC
         self.node_pool = pool.ContainerNodePool(
@@ -187,7 +210,7 @@ class GpuNodePool(Part):
                 ]
                 or None,
             ),
-            placement_policy=pool.ContainerNodePoolPlacementPolicy(type="COMPACT") if props.compact_placement else None,
+            placement_policy=self._placement(scope, id_, props),
             queued_provisioning=pool.ContainerNodePoolQueuedProvisioning(enabled=True)
             if props.capacity == "queued"
             else None,
@@ -205,8 +228,30 @@ class GpuNodePool(Part):
             timeouts=pool.ContainerNodePoolTimeouts(create="120m", update="120m", delete="120m"),
             depends_on=list(depends_on) or None,
         )
+        if props.capacity == "any_reservation":
+            require_pinned(self.node_pool)  # the word is newer than the bindings' provider (7.40.0)
+        if props.managed_networks:
+            set_newer(self.node_pool, "network_config.accelerator_network_profile", "auto")
         if props.drain_hours:
             set_newer(self.node_pool, "node_drain_config", [{"pdb_timeout_duration": f"{props.drain_hours * 3600}s"}])
+
+    def _placement(
+        self, scope: Construct, id_: str, props: GpuNodePoolProps
+    ) -> pool.ContainerNodePoolPlacementPolicy | None:
+        """Compact by GKE's own policy; an NVLink domain by one of the pool's, which cannot be changed once made."""
+        if props.nvlink is None:
+            return pool.ContainerNodePoolPlacementPolicy(type="COMPACT") if props.compact_placement else None
+        self.policy = policy.ComputeResourcePolicy(
+            scope,
+            f"{id_}-policy",
+            name=props.nvlink.policy,
+            project=props.project,
+            region=region_of(props.zone),
+            workload_policy=policy.ComputeResourcePolicyWorkloadPolicy(
+                type="HIGH_THROUGHPUT", accelerator_topology=props.nvlink.topology
+            ),
+        )
+        return pool.ContainerNodePoolPlacementPolicy(type="COMPACT", policy_name=self.policy.name)
 
 
 def _autoscaling(props: GpuNodePoolProps) -> pool.ContainerNodePoolAutoscaling | None:
@@ -253,7 +298,7 @@ def _node_config(props: GpuNodePoolProps) -> pool.ContainerNodePoolNodeConfig:
         workload_metadata_config=pool.ContainerNodePoolNodeConfigWorkloadMetadataConfig(mode="GKE_METADATA"),
         linux_node_config=pool.ContainerNodePoolNodeConfigLinuxNodeConfig(sysctls=SYSCTLS),
         metadata={"disable-legacy-endpoints": "true"},
-        labels=dict(props.labels) or None,
+        labels=({DRANET_LABEL: "true"} if props.managed_networks else {}) | dict(props.labels) or None,
         resource_labels=dict(props.resource_labels),
         taint=[pool.ContainerNodePoolNodeConfigTaint(key=t.key, value=t.value, effect=t.effect) for t in taints],
     )
@@ -261,6 +306,8 @@ def _node_config(props: GpuNodePoolProps) -> pool.ContainerNodePoolNodeConfig:
 
 def _affinity(props: GpuNodePoolProps) -> pool.ContainerNodePoolNodeConfigReservationAffinity:
     """The reservation by its full name, or the explicit word that none may be used, which GKE demands elsewhere."""
+    if props.capacity == "any_reservation":
+        return pool.ContainerNodePoolNodeConfigReservationAffinity(consume_reservation_type="ANY_RESERVATION_THEN_FAIL")
     if props.capacity != "reservation":
         return pool.ContainerNodePoolNodeConfigReservationAffinity(consume_reservation_type="NO_RESERVATION")
     return pool.ContainerNodePoolNodeConfigReservationAffinity(

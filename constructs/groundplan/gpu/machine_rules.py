@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from findings import Problem, Severity, rule
+from findings import Problem, ProfilePath, Severity, rule
+from groundplan.catalog import shipped
 from groundplan.gpu.rules import pool_path
 from groundplan.gpu.transports import why_not
+from groundplan.kernel.gke import region_of
 from groundplan.site.resolve import Site
 
 
@@ -104,3 +106,36 @@ def host_maintenance(site: Site) -> Iterator[Problem]:
                 f"{pool.name} at every plan: the google provider never sends it",
                 "leave it out; it is set where the reservation is made",
             )
+
+
+@rule("zone-hint", Severity.WARNING)
+def zone_hint(site: Site) -> Iterator[Problem]:
+    """A machine type, or Managed Lustre, is not listed for its zone.
+
+    The lists are dated copies of Google's pages and not whole, so that this is a hint: ask Google, or the reservation,
+    before you trust either. A type or region that no list has is not judged, nor are AI zones, which are newer.
+
+    Source: catalog zones (Batch documentation, "Locations"; Managed Lustre documentation, "Locations").
+
+    Mend: a listed zone; or go on, when you know that the machines are there.
+    """
+    zones = shipped("zones")
+    for pool in site.pools:
+        known = zones["machines"].get(pool.spec.machine_type)
+        if known and not {pool.zone, region_of(pool.zone)} & set(known) and not _is_ai_zone(pool.zone):
+            yield Problem(
+                pool_path(pool, "zone") if pool.spec.zone else ("zone",),
+                f"{pool.spec.machine_type} is not listed in {pool.zone} (list of {zones['date']})",
+                f"listed are {', '.join(known)}; go on if your reservation is there",
+            )
+    zone = site.lustre.zone
+    ends = zones["lustre"].get(region_of(zone))
+    if ends and zone[-1] not in ends and not _is_ai_zone(zone):
+        listed = ", ".join(f"{region_of(zone)}-{end}" for end in ends)
+        path: ProfilePath = ("storage", "lustre", "zone") if site.profile.storage.lustre.zone else ("zone",)
+        yield Problem(path, f"Managed Lustre is not listed in {zone} (list of {zones['date']})", f"listed are {listed}")
+
+
+def _is_ai_zone(zone: str) -> bool:
+    """``us-central1-ai1a``."""
+    return len(zone.rpartition("-")[2]) > 1

@@ -12,6 +12,7 @@ from groundplan.kernel.fields import (
     Cidr,
     ClusterName,
     Count,
+    Day,
     KubernetesLabelKey,
     KubernetesLabelValue,
     NamePrefix,
@@ -23,7 +24,8 @@ from groundplan.kernel.fields import (
 )
 from groundplan.kernel.gke import JUMBO_MTU
 
-Capacity = Literal["reservation", "spot", "on_demand", "flex_start", "queued"]
+Fabric = Literal["own", "managed"]
+Capacity = Literal["reservation", "any_reservation", "spot", "on_demand", "flex_start", "queued"]
 
 
 class Reservation(Section):
@@ -39,6 +41,8 @@ class Reservation(Section):
     """Sub-block of the block."""
     count: PositiveCount | None = None
     """Machines it holds, where you know: pools that want more are refused."""
+    active_from: Day | None = None
+    """Day from which its machines are there (future reservations, calendar mode); judged with `check --as-of`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -99,7 +103,7 @@ class Rdma(Section):
     """Network profile. Default: <zone>-vpc-roce; create-time only, a change replaces the network and the pools."""
     cidrs: list[Cidr] | None = None
     """Ranges of the subnetworks, in the order of the NICs: one address a GPU node in each. Default: 192.168.1.0/24 and
-    on, one for each RDMA NIC."""
+    on, one for each RDMA NIC; behind the ranges of several gVNICs."""
     mtu: Annotated[int, Field(ge=1300, le=JUMBO_MTU)] = JUMBO_MTU
     """MTU in bytes; RoCE wants 8896."""
 
@@ -152,6 +156,8 @@ class GpuPool(Section):
     machine_type: str = "a4-highgpu-8g"
     """a4-highgpu-8g (8 x B200), a3-ultragpu-8g (8 x H200) and so on (`groundplan catalog machines`), or one of your own
     catalog."""
+    fabric: Fabric | None = None
+    """Whose networks its NICs use. Default: `gpu.fabric`."""
     accelerator: str | None = None
     """GPU type as GKE names it. Default: the machine type's."""
     zone: Zone | None = None
@@ -161,9 +167,12 @@ class GpuPool(Section):
     autoscaling: Autoscaling | None = None
     """Fewest and most nodes."""
     capacity: Capacity = "reservation"
-    """Where the machines come from."""
+    """Where the machines come from. reservation: the one that is named. any_reservation: any open one of the project
+    that fits, and never on demand."""
     reservation: Reservation | None = None
     """The reservation. Default: the profile's top-level `reservation`."""
+    sub_blocks: Annotated[list[ResourceName], Field(min_length=1)] | None = None
+    """Sub-blocks of the reservation's block: a pool for each, named <name>-1 and so on, each with these nodes."""
     placement: Literal["compact"] | None = None
     """Compact placement policy; never with a reservation, which has its own."""
     driver: Literal["DEFAULT", "LATEST"] = "DEFAULT"
@@ -196,6 +205,9 @@ class GpuPool(Section):
 class GpuSpec(Section):
     """Fabric and pools. The fabric lives and dies with its pools."""
 
+    fabric: Fabric = "own"
+    """own: networks of the site, handed to pods by annotations. managed: networks that GKE makes, handed to pods by
+    claims (DRANET)."""
     gvnic: Gvnic = Gvnic()
     """The gVNIC network."""
     rdma: Rdma = Rdma()

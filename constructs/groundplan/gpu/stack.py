@@ -12,11 +12,13 @@ from cdktf import ITerraformDependable
 from constructs import Construct
 
 from groundplan.cluster.values import account_email
+from groundplan.gpu import nvlink
 from groundplan.gpu.constructs import (
     AttachedNetworks,
     GpuNodePool,
     GpuNodePoolProps,
     NodeTaint,
+    NvlinkDomain,
 )
 from groundplan.gpu.fabric_stack import FabricNetworks, existing_fabrics, networks_of
 from groundplan.gpu.values import PoolValues
@@ -60,6 +62,7 @@ class GpuStack(SiteStack):
             accelerator=values.accelerator,
             gpus_per_node=values.gpus_per_node,
             networks=networks,
+            managed_networks=values.is_managed,
             service_account=account_email(site.cluster.nodes_account, site.project),
             nodes=values.fixed_nodes,
             least_nodes=0 if fixed else values.min_nodes,
@@ -74,6 +77,9 @@ class GpuStack(SiteStack):
             auto_repair=values.auto_repair,
             auto_upgrade=values.auto_upgrade,
             compact_placement=spec.placement == "compact",
+            nvlink=NvlinkDomain(policy=f"{site.name}-{values.name}", topology=nvlink.topology(values.gpu))
+            if values.gpu and values.nvlink_nodes
+            else None,
             drain_hours=spec.drain_hours,
             prevent_destroy=site.prevent_destroy,
             max_run_hours=spec.max_run_hours,

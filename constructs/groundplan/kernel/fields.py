@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -36,12 +37,21 @@ class Matching:
         return core_schema.no_info_after_validator_function(self._check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return handler(schema) | {"pattern": f"^(?:{self.pattern})$"}
+        example = re.search(r"such as \"?([^\s\",]+)", self.limit)
+        found = handler(schema) | {"pattern": f"^(?:{self.pattern})$"}
+        return found | ({"examples": [example[1]]} if example else {})
 
     def _check(self, value: str) -> str:
         if not re.fullmatch(self.pattern, value):
             raise PydanticCustomError("limit", "{limit}", {"limit": f"must be {self.limit}"})
         return value
+
+
+def _day(value: object) -> date:
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else date(0, 0, 0)
+    except ValueError:
+        raise PydanticCustomError("limit", "{limit}", {"limit": "must be a day such as 2027-02-01"}) from None
 
 
 _NAME = r"[a-z](?:[-a-z0-9]{0,%d}[a-z0-9])?"
@@ -68,6 +78,7 @@ ProjectId = Annotated[
         "a project id (6 to 30 lower-case letters, digits and hyphens, starting with a letter), not a number or a name",
     ),
 ]
+Day = Annotated[date, BeforeValidator(_day)]
 Zone = Annotated[str, Matching(r"[a-z]+-[a-z]+[0-9]+-(?:[a-z]|ai[0-9]+[a-z])", "a zone such as us-central1-b")]
 Region = Annotated[str, Matching(r"[a-z]+-[a-z]+[0-9]+", "a region such as us-central1")]
 #: Kubernetes object names: RFC 1123 label.
@@ -196,7 +207,11 @@ def _address(value: Any) -> ipaddress.IPv4Address:
     raise PydanticCustomError("limit", "{limit}", {"limit": "must be an IPv4 address such as 10.9.0.0"})
 
 
-_RANGE_SCHEMA = {"type": "string", "pattern": r"^[0-9]{1,3}(?:\.[0-9]{1,3}){3}/[0-9]{1,2}$"}
+_RANGE_SCHEMA: JsonSchemaValue = {
+    "type": "string",
+    "pattern": r"^[0-9]{1,3}(?:\.[0-9]{1,3}){3}/[0-9]{1,2}$",
+    "examples": ["10.0.0.0/20"],
+}
 #: An IPv4 range in CIDR notation without host bits.
 Cidr = Annotated[
     ipaddress.IPv4Network,
@@ -215,3 +230,8 @@ Address = Annotated[
 Count = Annotated[int, Field(ge=0, le=15000)]
 PositiveCount = Annotated[int, Field(ge=1, le=15000)]
 Labels = dict[LabelKey, LabelValue]
+
+#: An environment variable's name.
+VariableName = Annotated[
+    str, Matching(r"[A-Za-z_][A-Za-z0-9_]*", "an environment variable's name: letters, digits and underscores")
+]

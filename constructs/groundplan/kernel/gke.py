@@ -10,6 +10,14 @@ from dataclasses import astuple, dataclass
 POOL_LABEL = "cloud.google.com/gke-nodepool"
 ACCELERATOR_LABEL = "cloud.google.com/gke-accelerator"
 GPU_TAINT = "nvidia.com/gpu"
+#: Node label under which GKE runs its DRA network driver, set on the pool; and the one that GKE puts on nodes whose
+#: networks it has made (GKE, "Allocate network resources by using GKE managed DRANET").
+DRANET_LABEL = "cloud.google.com/gke-networking-dra-driver"
+MANAGED_NETWORKS_LABEL = "gke.networks.io/accelerator-network-profile"
+#: Class of the RDMA NICs that pods claim, which GKE installs.
+RDMA_DEVICE_CLASS = "mrdma.google.com"
+#: Label of a node's architecture; on nodes that are no amd64 GKE makes it a taint too.
+ARCH_LABEL = "kubernetes.io/arch"
 
 #: Key under which GKE takes a reservation's name.
 RESERVATION_KEY = "compute.googleapis.com/reservation-name"
@@ -113,9 +121,9 @@ class ReservationPath:
 
 
 _RESERVATION = re.compile(
-    r"(?:https://[a-z]+\.googleapis\.com/(?:compute/)?[^/]+/)?"
+    r"(?:(?:https?:)?//[a-z]+\.googleapis\.com/(?:(?:compute/)?(?:v1|beta|alpha)/)?)?"
     r"(?:projects/(?P<project>[^/]+)/)?(?:zones/[^/]+/)?(?:reservations/)?(?P<name>[^/]+)"
-    r"(?:/reservationBlocks/(?P<block>[^/]+))?(?:/reservationSubBlocks/(?P<sub_block>[^/]+))?"
+    r"(?:/reservationBlocks/(?P<block>[^/]+))?(?:/reservationSubBlocks/(?P<sub_block>[^/]+))?/?"
 )
 
 

@@ -8,10 +8,15 @@ from typing import Any
 from findings import Problem, ProfilePath, Severity
 from groundplan.catalog import shipped
 from groundplan.nemo_rl.config import VLLM, Config
-from groundplan.nemo_rl.places import OVERRIDES, place, written, written_twice
+from groundplan.nemo_rl.config_rules import known_keys
+from groundplan.nemo_rl.places import CONFIG, OVERRIDES, given, place, written, written_twice
+from groundplan.nemo_rl.releases import GRPO
 from groundplan.nemo_rl.shape import shape_of, sizes_of
+from groundplan.nemo_rl.stated import setting, stated
 from groundplan.nemo_rl.training import Training, check
 
+#: Where v0.7.0 has its own model of the configuration, by which it judges types and keys first of all.
+MODEL = "nemo_rl/algorithms/grpo.py:236, examples/run_grpo.py:82"
 _SHARE = f"{VLLM}.gpu_memory_utilization"
 #: Above it CUDA graphs and NCCL find no room beside vLLM.
 _SHARE_WARNED = 0.95
@@ -34,15 +39,17 @@ def config_bounds(training: Training) -> Iterator[Problem]:
         value = training.config.get(path)
         follows = isinstance(training.config.values.get(path), str)  # another key's value, which is judged itself
         if _number(value) and value < 1 and not follows:
-            yield Problem(place(training, path), f"`{path}` is {value} and must be at least 1", "use 1 or more")
+            hint = f"set {setting(path, 1)}, or more"
+            yield Problem(place(training, path), f"`{path}` is {value} and must be at least 1", hint)
     share = training.config.get(_SHARE)
     if not _number(share) or training.config.text("policy.generation.backend") not in ("vllm", ""):
         return
     if not 0 < share < 1:
-        yield Problem(place(training, _SHARE), f"`{_SHARE}` is {share} and must be between 0 and 1", "use 0.6 to 0.9")
+        message = f"`{_SHARE}` is {share} and must be between 0 and 1"
+        yield Problem(place(training, _SHARE), message, f"set {setting(_SHARE, 0.6)}")
     elif share > _SHARE_WARNED:
         message = f"`{_SHARE}` is {share}: above {_SHARE_WARNED} CUDA and NCCL find no room beside vLLM"
-        yield Problem(place(training, _SHARE), message, "use 0.9 or less", Severity.WARNING)
+        yield Problem(place(training, _SHARE), message, f"set {setting(_SHARE, 0.9)}, or less", Severity.WARNING)
 
 
 @check("vllm-length", Severity.WARNING)
@@ -73,8 +80,48 @@ def config_needed(training: Training) -> Iterator[Problem]:
 
     Mend: take the override out.
     """
-    for path, (at, shown) in missing(training).items():
-        yield Problem(at, f"{shown}: NeMo RL cannot do without `{path}`", "leave it out, or give the key a value")
+    told = f"({stated(training.release, 'F8')})"
+    for path, (at, written_) in missing(training).items():
+        of_generation = f" {told}" if path.startswith("policy.generation") else ""
+        known = known_keys(training)
+        hint = f"leave it out, or set {setting(path, known[path])}" if path in known else f"take {written_} out"
+        yield Problem(at, f"{written_}: NeMo RL cannot do without `{path}`{of_generation}", hint)
+
+
+@check("config-required")
+def config_required(training: Training) -> Iterator[Problem]:
+    """A key is missing that the release's own model of the configuration asks for.
+
+    v0.7.0 builds that model on the head, before it asks Ray for a GPU, and stops on what it lacks. The keys of a group
+    count while the group is enabled.
+
+    Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/algorithms/grpo.py line 236 (MasterConfig) and the classes that it names
+    (`required` of the catalog, which says how they were read); examples/run_grpo.py line 82.
+
+    Mend: give the key a value; its default is what the finding names.
+    """
+    gone, own = missing(training), given(training)
+    for key in _required(training):
+        if key in training.config.values or training.config.has(key) or any(_covers(path, key) for path in gone):
+            continue
+        at = next((at for path, (at, _, _) in own.items() if _covers(path, key)), place(training))
+        known = known_keys(training)
+        below = {key: known[key]} if key in known else {k: v for k, v in known.items() if k.startswith(key + ".")}
+        usual = " and ".join(setting(path, value) for path, value in below.items())
+        refuses = f"NeMo RL {training.release.version} refuses that on the head, before it asks for GPUs"
+        message = f"`{key}` is not set, and {refuses} ({MODEL})"
+        yield Problem(at, message, f"set {usual}, the default" if usual else "give it a value")
+
+
+def _required(training: Training) -> Iterator[str]:
+    groups: dict[str, list[str]] = shipped("nemo_rl")["required"].get(training.release.version, {})
+    for group, keys in groups.items():
+        if not group or training.config.on(f"{group}.enabled"):
+            yield from (f"{group}.{key}" if group else key for key in keys)
+
+
+def _covers(path: str, key: str) -> bool:
+    return key == path or key.startswith(path + ".")
 
 
 @check("config-twice")
@@ -94,13 +141,20 @@ def config_twice(training: Training) -> Iterator[Problem]:
 
 def missing(training: Training) -> dict[str, tuple[ProfilePath, str]]:
     """Needed key that an override takes away -> its place, and the override as it is written."""
-    needed: tuple[str, ...] = tuple(shipped("nemo_rl")["needed"])
+    defaults = training.release.since("v0.7.0")  # the class of loss_fn has them
+    needed = [key for key in shipped("nemo_rl")["needed"] if not (defaults and key.startswith("loss_fn."))]
     found: dict[str, tuple[ProfilePath, str]] = {}
+    if training.release.algorithm != GRPO:
+        return found
+    if training.file_name:
+        lost = [key for key in needed if key not in training.config.values and not training.config.has(key)]
+        found = dict.fromkeys(lost, (CONFIG, f"`{training.file_name}`"))
     for path, (at, prefix, value) in written(training.overrides).items():
-        gone = [key for key in needed if (key == path or key.startswith(path + ".")) and not training.config.has(key)]
         # A leaf set to null is of the wrong type, which config-type says.
         group = path not in training.release.keys and path not in training.recipe.sets
-        if gone and (prefix == "~" or (value is None and group)):
+        if prefix != "~" and not (value is None and group):
+            continue
+        if any(_covers(path, key) and not training.config.has(key) for key in needed):
             found[path] = (at, f"`~{path}`" if prefix == "~" else f"`{prefix}{path}: null`")
     return found
 

@@ -6,26 +6,20 @@ a configuration breaks it and the least mend. A condition that a release does no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from findings import Problem, Severity
-from groundplan.catalog import shipped
 from groundplan.nemo_rl.bounds_rules import unjudged
 from groundplan.nemo_rl.config import Config
-from groundplan.nemo_rl.config_rules import known_keys
 from groundplan.nemo_rl.models import ModelShape, model_shape
-from groundplan.nemo_rl.places import place
+from groundplan.nemo_rl.places import given, place
 from groundplan.nemo_rl.shape import Shape, shape_of
+from groundplan.nemo_rl.stated import FIRST, catalog, shown, stated
 from groundplan.nemo_rl.training import Training
 
-#: The first release that is known.
-FIRST = "v0.4.0"
-#: A setting that a hint names.
-_SETTING = re.compile(r"`([a-z_][\w.]*): ")
 _PACKING, _DYNAMIC = "policy.sequence_packing.enabled", "policy.dynamic_batching.enabled"
 
 
@@ -136,28 +130,15 @@ class Condition:
         since, until = self.entry.get("since", FIRST), self.entry.get("until")
         return facts.since(since) and (until is None or not facts.since(_after(until)))
 
-    def where(self, facts: Facts) -> str:
-        """File and line at the release, or at the last one before it that is known; else the library's."""
-        lines: dict[str, str] = self.entry.get("at", {})
-        known = [line for tag, line in lines.items() if facts.since(tag)]
-        if known:
-            first = known[-1].partition(", ")[0]
-            return first if first.startswith("examples/") else f"nemo_rl/{first}"
-        return str(self.entry.get("library", "")).partition("; ")[0].partition(". ")[0]
-
     def judge(self, facts: Facts) -> Iterator[Problem]:
         """The finding, when the release has the condition and the configuration breaks it."""
         found = self.find(facts) if self.holds_at(facts) else None
         if found is None:
             return
-        key = found.keys[0]
-        value = facts.get(key)
-        shown = "not set" if value is None else str(value).lower() if isinstance(value, bool) else f"{value}"
-        where = self.where(facts)
-        stops = f"condition {self.name} of NeMo RL {facts.training.release.version}: {self.entry['stops']}"
-        message = f"`{key}` is {shown}: {found.reason} ({stops}{', ' + where if where else ''})"
+        told = stated(facts.training.release, self.name)
+        message = f"{_named(facts, found.keys)}: {found.reason} ({told})"
         severity = None if self.sure else Severity.WARNING
-        yield Problem(place(facts.training, *found.keys), message, _spelled(facts, found.mend), severity)
+        yield Problem(place(facts.training, *found.keys), message, found.mend, severity)
 
 
 def judged(training: Training, table: Iterable[Condition]) -> Iterator[Problem]:
@@ -169,21 +150,12 @@ def judged(training: Training, table: Iterable[Condition]) -> Iterator[Problem]:
         yield from condition.judge(facts)
 
 
-def catalog() -> dict[str, dict[str, Any]]:
-    """All conditions that are known, by name."""
-    found: dict[str, dict[str, Any]] = shipped("nemo_rl_conditions")["conditions"]
-    return found
-
-
-def _spelled(facts: Facts, mend: str) -> str:
-    """The hint with ``++`` before each key that the release's configuration does not have by itself."""
-    known = known_keys(facts.training)
-
-    def spelled(found: re.Match[str]) -> str:
-        path = found.group(1)
-        return found.group(0) if path in known else f"`++{path}: "
-
-    return _SETTING.sub(spelled, mend)
+def _named(facts: Facts, keys: tuple[str, ...]) -> str:
+    """The key that is wrong with its value, and the others that the user wrote with theirs."""
+    own = given(facts.training)
+    named = [keys[0], *(key for key in keys[1:] if key in own)]
+    there = facts.config.values
+    return ", and ".join(f"`{key}` is {shown(facts.get(key)) if key in there else 'not set'}" for key in named)
 
 
 def divisor(value: int, of: int) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from groundplan.nemo_rl.checkpoint_rules import CHECKPOINTS
-from groundplan.nemo_rl.conditions import FIRST, Condition, catalog
+from groundplan.nemo_rl.conditions import Condition
 from groundplan.nemo_rl.data_rules import DATA
 from groundplan.nemo_rl.generation_rules import GENERATION
 from groundplan.nemo_rl.loss_rules import LOSS
 from groundplan.nemo_rl.optimizer_rules import OPTIMIZER
 from groundplan.nemo_rl.parallel_rules import PARALLEL
 from groundplan.nemo_rl.sequence_rules import SEQUENCES
+from groundplan.nemo_rl.stated import FIRST, catalog
 from groundplan.nemo_rl.step_rules import BATCHES
 
 #: Rule -> its conditions.

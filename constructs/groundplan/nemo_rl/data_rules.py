@@ -10,10 +10,14 @@ from groundplan.nemo_rl.config import VLLM
 from groundplan.nemo_rl.models import model_shape
 from groundplan.nemo_rl.places import place
 from groundplan.nemo_rl.releases import WORKDIR
+from groundplan.nemo_rl.shape import reward_model_on
+from groundplan.nemo_rl.stated import setting
 from groundplan.nemo_rl.training import Training, check, lies_under
 
 _TEMPLATE = "policy.tokenizer.chat_template_kwargs"
 _REWARD, _GYM = "env.reward_model", "env.should_use_nemo_gym"
+#: What NVIDIA's recipes write where a path of one's own belongs: not judged.
+PLACEHOLDER = "/path/to/"
 _FILES = (".jsonl", ".json", ".csv", ".parquet", ".arrow", ".txt")
 _TOKENIZER, _MODEL = "policy.tokenizer.name", "policy.model_name"
 
@@ -23,7 +27,9 @@ def _data_file(facts: Facts) -> Broken | None:
         key = "data.train_data_path"
         if facts.get("data.dataset_name") != "ResponseDataset" or facts.get(key) is not None:
             return None
-        return broken(f"{key} data.dataset_name", "ResponseDataset reads this file", "name a file on the shared volume")
+        such = setting(key, f"{facts.training.mount_path}/datasets/train.jsonl")
+        mend = f"name a file on the shared volume: set {such}, say"
+        return broken(f"{key} data.dataset_name", "ResponseDataset reads this file", mend)
     for part in ("train", "validation"):
         subset = f"data.{part}.subset"
         if facts.get(subset) is not None and facts.config.text(f"data.{part}.data_path").endswith(_FILES):
@@ -37,14 +43,29 @@ def _off_the_volume(facts: Facts) -> Broken | None:
     paths += ["data.default.prompt_file", "data.default.system_prompt_file"]
     for path in paths:
         file = facts.config.text(path)
-        if not file.startswith("/") or file.startswith("/path/to/"):
+        if not file.startswith("/") or file.startswith(PLACEHOLDER):
             continue
         if not lies_under(file, WORKDIR) and not facts.training.shares(file):
             reason = (
                 f"neither under {facts.training.mount_path}, where the shared volume is, nor in the image's {WORKDIR}"
             )
-            return broken(path, reason, f"put it under {facts.training.mount_path}")
+            name = file.rpartition("/")[2]
+            mend = f"put it there, and set {setting(path, f'{facts.training.mount_path}/{name}')}"
+            return broken(path, reason, mend)
     return None
+
+
+def _shape(facts: Facts) -> Broken | None:
+    """From v0.6.0 on data is a group for each split; what is read without asking is there."""
+    if not facts.config.has("data.train"):
+        flat = [key for key in ("data.dataset_name", "data.train_data_path") if facts.config.has(key)]
+        name = facts.get(flat[0]) if flat == ["data.dataset_name"] else "OpenMathInstruct-2"
+        reason = "training data stands in this group from v0.6.0 on"
+        return broken(f"data.train {' '.join(flat)}", reason, f"set {setting('data.train.dataset_name', name)}")
+    key = "data.use_multiple_dataloader"
+    if key in facts.config.values:
+        return None
+    return broken(key, "it is read, and must be true or false", f"set {setting(key, False)}")
 
 
 def _environment(facts: Facts) -> Broken | None:
@@ -52,7 +73,11 @@ def _environment(facts: Facts) -> Broken | None:
     for path in (f"{part}env_name" for part in parts):
         name = facts.config.text(path)
         if name and not facts.config.has(f"env.{name}") and not facts.gym:
-            return broken(path, f"there is no group env.{name}", "name an environment that has a group under `env`")
+            there = sorted(
+                {key.split(".")[1] for key in facts.config.values if key.startswith("env.") and key.count(".") > 1}
+            )
+            usual = "math" if "math" in there or not there else there[0]
+            return broken(path, f"there is no group env.{name}", f"set {setting(path, usual)}")
     return None
 
 
@@ -66,15 +91,13 @@ def _template(facts: Facts) -> Broken | None:
 def _workers(facts: Facts) -> Broken | None:
     for path in facts.config.values:
         parts = path.split(".")
-        if len(parts) == 3 and parts[0] == "env" and parts[2] == "num_workers" and (facts.number(path) or 1) < 1:
-            return broken(path, "there is no worker, and rewards divide by their number", f"set `{path}: 8`")
-        if len(parts) == 3 and parts[0] == "env" and parts[2] == "num_workers" and facts.number(path) == 0:
+        if len(parts) == 3 and parts[0] == "env" and parts[2] == "num_workers" and (facts.number(path) or 0) < 1:
             return broken(path, "there is no worker, and rewards divide by their number", f"set `{path}: 8`")
     return None
 
 
 def _reward_model(facts: Facts) -> Broken | None:
-    if not facts.on(f"{_REWARD}.enabled"):
+    if not reward_model_on(facts.config):
         return None
     needs = {
         f"{_REWARD}.reward_model_cfg.enabled": True,
@@ -109,6 +132,7 @@ def _gym(facts: Facts) -> Broken | None:
 
 
 DATA = (
+    Condition("I3", _shape),
     Condition("I5", _data_file),
     Condition("I6", _off_the_volume, sure=False),
     Condition("I7", _environment),
@@ -125,7 +149,7 @@ def data_options(training: Training) -> Iterator[Problem]:
 
     A file that is neither on the shared volume nor in the image is a warning: an image of one's own may hold it.
 
-    Source: NVIDIA-NeMo/RL, at the line and the release that the finding names; conditions I5 to I12 of
+    Source: NVIDIA-NeMo/RL, at the line and the release that the finding names; conditions I3 to I12 of
     docs/nemo-rl-conditions.md.
 
     Mend: set the key that the finding names.

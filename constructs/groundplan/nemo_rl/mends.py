@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from math import gcd
+from typing import Any
 
 from groundplan.nemo_rl.shape import Shape
 
@@ -25,14 +26,14 @@ def holds(shape: Shape) -> bool:
 
 def with_nodes(shape: Shape, nodes: int, generating: int) -> Shape:
     """The shape on that many nodes, of which `generating` generate when generation is apart."""
-    total = nodes * shape.gpus_per_node
+    total = nodes * shape.gpus_per_node - shape.others
     gpus = total if shape.colocated else generating * shape.gpus_per_node
     return replace(shape, nodes=nodes, generation_gpus=gpus, training_gpus=total - (0 if shape.colocated else gpus))
 
 
 def colocated(shape: Shape) -> Shape:
     """The shape with generation beside training, on the same GPUs."""
-    total = shape.nodes * shape.gpus_per_node
+    total = shape.nodes * shape.gpus_per_node - shape.others
     return replace(shape, colocated=True, generation_gpus=total, training_gpus=total)
 
 
@@ -46,15 +47,17 @@ def node_counts(shape: Shape, most: int, generating: int) -> list[int]:
 
 def generating_gpus(shape: Shape) -> int | None:
     """How many GPUs of one node may generate while the others train; None when no number does."""
-    total = shape.gpus_per_node
+    total = shape.gpus_per_node - (shape.others if shape.nodes == 1 else 0)
     split = (replace(shape, generation_gpus=g, training_gpus=total - g) for g in range(1, total))
     return _nearest((s.generation_gpus for s in split if holds(s)), total // 2)
 
 
 def generating_nodes(shape: Shape) -> int | None:
     """How many of several nodes may generate while the others train; None when no number does."""
-    split = (n for n in range(1, shape.nodes) if holds(with_nodes(replace(shape, colocated=False), shape.nodes, n)))
-    return _nearest(split, shape.nodes // 2)
+    split = (
+        n for n in range(1, shape.policy_nodes) if holds(with_nodes(replace(shape, colocated=False), shape.nodes, n))
+    )
+    return _nearest(split, shape.policy_nodes // 2)
 
 
 def batch_near(shape: Shape, micro: int) -> int | None:
@@ -81,3 +84,56 @@ def prompts_near(shape: Shape, micro: int) -> tuple[int, int]:
 
 def _nearest(values: Iterable[int], wanted: int) -> int | None:
     return min(values, key=lambda value: abs(value - wanted), default=None)
+
+
+#: End of a key -> the field of a shape that holds its size; vLLM's own are told apart by their group.
+_FIELDS = {
+    "tensor_parallel_size": "tp",
+    "tensor_model_parallel_size": "tp",
+    "pipeline_model_parallel_size": "pp",
+    "context_parallel_size": "cp",
+    "expert_model_parallel_size": "ep",
+    "expert_tensor_parallel_size": "etp",
+}
+_VLLM_FIELDS = {"tensor_parallel_size": "vllm_tp", "pipeline_parallel_size": "vllm_pp"}
+
+
+def parallel_sizes(shape: Shape) -> dict[str, int]:
+    """Key -> size of the training's parallel sizes, as the backend spells them."""
+    group = f"policy.{shape.backend}_cfg"
+    if shape.backend == "dtensor":
+        return {f"{group}.tensor_parallel_size": shape.tp, f"{group}.context_parallel_size": shape.cp}
+    return {
+        f"{group}.tensor_model_parallel_size": shape.tp,
+        f"{group}.pipeline_model_parallel_size": shape.pp,
+        f"{group}.context_parallel_size": shape.cp,
+        f"{group}.expert_model_parallel_size": shape.ep,
+        f"{group}.expert_tensor_parallel_size": shape.etp,
+    }
+
+
+def sizes_near(shape: Shape, keys: Iterable[str]) -> dict[str, int]:
+    """Key -> the nearest smaller size by which all GPUs divide, if one key alone can mend it.
+
+    One that lets the batches divide as well goes before one that does not.
+    """
+    found: dict[str, int] = {}
+    for key in keys:
+        last = key.rpartition(".")[2]
+        field = _VLLM_FIELDS[last] if ".vllm_cfg." in key else _FIELDS[last]
+        smaller = [_sized(shape, field, n) for n in range(getattr(shape, field) - 1, 0, -1)]
+        good = [each for each in smaller if holds(each)] or [each for each in smaller if _divides(each)]
+        if good:
+            found[key] = getattr(good[0], field)
+    return found
+
+
+def _sized(shape: Shape, field: str, size: int) -> Shape:
+    changed: dict[str, Any] = {field: size}
+    return replace(shape, **changed)
+
+
+def _divides(shape: Shape) -> bool:
+    experts, engine = shape.pp * shape.ep * shape.etp, shape.vllm_tp * shape.vllm_pp
+    whole = shape.data_parallel and (shape.backend != "megatron" or shape.training_gpus % experts == 0)
+    return bool(whole) and shape.generation_gpus % engine == 0

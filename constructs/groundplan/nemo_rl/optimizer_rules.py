@@ -6,14 +6,16 @@ from collections.abc import Iterator
 
 from findings import Problem
 from groundplan.nemo_rl.conditions import Broken, Condition, Facts, broken, judged
+from groundplan.nemo_rl.stated import setting
 from groundplan.nemo_rl.training import Training, check
 
 _M, _D = "policy.megatron_cfg", "policy.dtensor_cfg"
 _OPTIMIZER, _FP8, _PEFT, _LORA = f"{_M}.optimizer", f"{_M}.fp8_cfg", f"{_M}.peft", f"{_D}.lora_cfg"
 _PACKING = "policy.sequence_packing.enabled"
-#: What Megatron-LM can recompute (transformer_config.py at d30c3ae5).
+#: What Megatron-LM can recompute (transformer_config.py at d30c3ae5, by nemo_rl/models/policy/__init__.py).
 _MODULES = ("core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts")
-#: Whose provider in Megatron-Bridge has an auxiliary loss that is not 0.
+#: Whose provider in Megatron-Bridge has an auxiliary loss that is not 0: DeepSeek V3 (and Moonlight, built on it) 1e-4
+#: by deepseek_provider.py, Qwen3 MoE 1e-3 by what others quote of qwen_provider.py.
 _BALANCED = ("Qwen3MoeForCausalLM", "DeepseekV3ForCausalLM")
 
 
@@ -69,7 +71,10 @@ def _recompute(facts: Facts) -> Broken | None:
     wrong = [str(module) for module in modules if module not in _MODULES]
     if not wrong or facts.get(f"{_M}.recompute_granularity") != "selective":
         return None
-    return broken(key, f"Megatron knows no module {', '.join(wrong)}", f"use some of: {', '.join(_MODULES)}")
+    known = [module for module in modules if module in _MODULES] or ["core_attn"]
+    return broken(
+        key, f"Megatron knows no module {', '.join(wrong)}", f"set {setting(key, known)}; known: {', '.join(_MODULES)}"
+    )
 
 
 def _dispatcher(facts: Facts) -> Broken | None:
@@ -105,7 +110,8 @@ def _draft(facts: Facts) -> Broken | None:
         return broken(key, "a draft model is trained by Megatron alone", f"set `{key}: false`")
     if not facts.packed:
         return None
-    return broken(f"{key} {_PACKING}", "a draft model excludes sequence packing", f"set `{_PACKING}: false`")
+    mend = f"set `{_PACKING}: false`, or `{key}: false`"
+    return broken(f"{key} {_PACKING}", "a draft model excludes sequence packing", mend)
 
 
 def _yarn(facts: Facts) -> Broken | None:
@@ -131,7 +137,11 @@ def _schedulers(facts: Facts) -> Broken | None:
     ]
     if not wrong:
         return None
-    return broken(key, f"entry {wrong[0] + 1} has neither name nor milestones", "give it a `name` and its `kwargs`")
+    return broken(
+        key,
+        f"entry {wrong[0] + 1} has neither name nor milestones",
+        f"give it a `name` and its `kwargs`, or set {setting(key, None)}",
+    )
 
 
 def _lora_worker(facts: Facts) -> Broken | None:

@@ -11,19 +11,23 @@ from groundplan.nemo_rl.config import VLLM
 from groundplan.nemo_rl.mends import holds
 from groundplan.nemo_rl.padding import padding
 from groundplan.nemo_rl.shape import Shape
+from groundplan.nemo_rl.stated import setting
 from groundplan.nemo_rl.training import Training, check
 
 _MEGATRON, _DTENSOR = "policy.megatron_cfg", "policy.dtensor_cfg"
 _TP, _PP = f"{_MEGATRON}.tensor_model_parallel_size", f"{_MEGATRON}.pipeline_model_parallel_size"
 _EP, _SEQUENCE = f"{_MEGATRON}.expert_model_parallel_size", f"{_MEGATRON}.sequence_parallel"
 _VLLM_TP = f"{VLLM}.tensor_parallel_size"
-#: Architectures that DTensor's first worker has a plan of its own for (nemo_rl/models/dtensor/parallelize.py).
+#: Architectures that DTensor's first worker has a plan of its own for: PARALLIZE_FUNCTIONS of
+#: nemo_rl/models/dtensor/parallelize.py, by several versions of the file; those of Qwen3-VL are not in all of them.
 _PLANNED = (
     "Qwen2ForCausalLM",
     "Qwen3ForCausalLM",
     "LlamaForCausalLM",
     "Gemma3ForCausalLM",
     "Gemma3ForConditionalGeneration",
+    "Qwen3VLForConditionalGeneration",
+    "Qwen3VLMoeForConditionalGeneration",
 )
 
 
@@ -93,24 +97,41 @@ def _heads(facts: Facts, key: str, *, whole: bool = False) -> Broken | None:
 
 def _stages(facts: Facts) -> Broken | None:
     shape, model = facts.shape, facts.model
-    if not facts.megatron or shape.pp == 1 or model is None or model.hybrid:
+    if not facts.megatron or shape.pp == 1:
         return None
     ends = [f"{_MEGATRON}.num_layers_in_{end}_pipeline_stage" for end in ("first", "last")]
     given = {end: int(n) for end in ends if (n := facts.number(end)) is not None}
     for end, layers in given.items():
         if layers < 1:
-            return broken(end, "a stage has at least one layer", f"set `{end}: null`")
+            mend = "" if model is None else _ends_near(model.layers, shape.pp, ends, given)
+            return broken(end, "a stage has at least one layer", mend or f"set {setting(end, None)}")
+    if model is None or model.hybrid:
+        return None
     stages, layers = shape.pp - len(given), model.layers - sum(given.values())
     if not stages or layers % stages == 0:
         return None
     parts = f"the {layers} layers" if not given else f"the other {layers} layers"
     reason = f"{parts} of {facts.training.model.name} do not divide over {stages} pipeline stages"
-    if given:
-        return broken(
-            f"{_PP} {' '.join(given)}", reason, "set first and last stage so that the others divide, or both to null"
-        )
     fitting = [n for n in range(shape.pp - 1, 0, -1) if model.layers % n == 0 and holds(replace(shape, pp=n))]
-    return broken(_PP, reason, f"set `{_PP}: {fitting[0] if fitting else 1}`")
+    if given:
+        fewer = " and ".join([setting(_PP, fitting[0] if fitting else 1), *(setting(end, None) for end in given)])
+        mend = _ends_near(model.layers, shape.pp, ends, given) or f"set {fewer}"
+        return broken(f"{_PP} {' '.join(given)}", reason, mend)
+    return broken(_PP, reason, f"set {setting(_PP, fitting[0] if fitting else 1)}")
+
+
+def _ends_near(layers: int, pp: int, ends: list[str], given: dict[str, int]) -> str:
+    """The first and last stage's layers, next to those given, with which the others divide; empty when none do."""
+    if layers % pp == 0:
+        return f"set {' and '.join(setting(end, None) for end in given)}"
+    wanted = [max(1, given.get(end, layers // pp)) for end in ends]
+    pairs = [
+        (a, b) for a in range(1, layers) for b in range(1, layers - a) if pp > 2 and (layers - a - b) % (pp - 2) == 0
+    ]
+    if not pairs:
+        return ""
+    best = min(pairs, key=lambda pair: sum(abs(n - w) for n, w in zip(pair, wanted, strict=True)))
+    return f"set {' and '.join(setting(end, n) for end, n in zip(ends, best, strict=True))}"
 
 
 def _replicas(facts: Facts) -> Broken | None:

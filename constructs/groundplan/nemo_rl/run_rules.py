@@ -10,9 +10,11 @@ from groundplan.nemo_rl.config import VLLM
 from groundplan.nemo_rl.mends import generating_gpus, generating_nodes
 from groundplan.nemo_rl.places import place
 from groundplan.nemo_rl.shape import Shape, shape_of
+from groundplan.nemo_rl.stated import setting, shown, stated
 from groundplan.nemo_rl.training import Training, check
 
 _ASYNC = "grpo.async_grpo.enabled"
+_PROMPTS = "grpo.num_prompts_per_step"
 #: Rows of GSM8K's training split.
 GSM8K_ROWS = 7473
 
@@ -31,31 +33,33 @@ def async_grpo(training: Training) -> Iterator[Problem]:
     """
     if not training.config.on(_ASYNC):
         return
-    config = training.config
-    needs = {
-        f"{VLLM}.async_engine": config.on(f"{VLLM}.async_engine"),
-        "loss_fn.use_importance_sampling_correction": config.on("loss_fn.use_importance_sampling_correction"),
-    }
+    config, off = training.config, setting(_ASYNC, False)
+    told = f"({stated(training.release, 'G1')})"
     if shape_of(config).colocated:
-        at = place(training, _ASYNC, "policy.generation.colocated.enabled")
-        yield Problem(at, f"{_ASYNC} needs generation apart from training", _apart(shape_of(config)))
-    for path in (path for path, given in needs.items() if not given):
-        yield Problem(place(training, _ASYNC, path), f"{_ASYNC} needs {path} true", f"set `{path}: true`")
-    excluded = ("grpo.use_dynamic_sampling", "grpo.reward_shaping.enabled", "grpo.reward_scaling.enabled")
-    for path in (*excluded, "data.use_multiple_dataloader"):
+        apart = "policy.generation.colocated.enabled"
+        message = f"`{_ASYNC}` is true, and needs `{apart}` false: generation apart from training {told}"
+        yield Problem(place(training, _ASYNC, apart), message, f"{_apart(shape_of(config))}, or {off}")
+    for path in (f"{VLLM}.async_engine", "loss_fn.use_importance_sampling_correction"):
+        if not config.on(path):
+            message = f"`{path}` is {shown(config.get(path))}, and `{_ASYNC}` needs it true {told}"
+            yield Problem(place(training, _ASYNC, path), message, f"set {setting(path, True)}")
+    excluded = ["grpo.use_dynamic_sampling", "grpo.reward_shaping.enabled", "grpo.reward_scaling.enabled"]
+    excluded += ["data.use_multiple_dataloader"] if training.release.since("v0.6.0") else []
+    for path in excluded:
         if config.on(path):
-            yield Problem(place(training, path, _ASYNC), f"{_ASYNC} excludes {path}", f"set `{path}: false`")
+            message = f"`{path}` is true, and `{_ASYNC}` excludes it ({stated(training.release, 'G2')})"
+            yield Problem(place(training, path, _ASYNC), message, f"set {setting(path, False)}")
 
 
 def _apart(shape: Shape) -> str:
     """What puts generation on GPUs of its own, so that everything divides."""
     group = "policy.generation.colocated"
     key, count = "gpus_per_node", generating_gpus(shape)
-    if shape.nodes > 1:
+    if shape.policy_nodes > 1:
         key, count = "num_nodes", generating_nodes(shape)
     if count is None:
         return f"generate on GPUs of their own (`{group}.enabled: false`), with sizes and batches that fit the rest"
-    whole = f" and `{group}.resources.gpus_per_node: {shape.gpus_per_node}`" if shape.nodes > 1 else ""
+    whole = f" and `{group}.resources.gpus_per_node: {shape.gpus_per_node}`" if shape.policy_nodes > 1 else ""
     return f"set `{group}.enabled: false` and `{group}.resources.{key}: {count}`{whole}"
 
 
@@ -72,23 +76,26 @@ def fp8_generation(training: Training) -> Iterator[Problem]:
     Mend: set the key that the finding names, or leave `precision` and `kv_cache_dtype` as the recipe has them.
     """
     config, shape = training.config, shape_of(training.config)
-    fp8 = config.get(f"{VLLM}.precision") == "fp8"
+    precision, cache = f"{VLLM}.precision", f"{VLLM}.kv_cache_dtype"
+    fp8 = config.get(precision) == "fp8"
     correction = "loss_fn.use_importance_sampling_correction"
     if fp8 and not config.on(correction):
-        at = place(training, f"{VLLM}.precision", correction)
-        yield Problem(at, f"{VLLM}.precision fp8 needs {correction} true", f"set `{correction}: true`")
-    cache = config.get(f"{VLLM}.kv_cache_dtype")
-    if not (isinstance(cache, str) and cache.startswith("fp8")):
+        message = f"`{correction}` is {shown(config.get(correction))}, and `{precision}` fp8 needs it true"
+        at = place(training, precision, correction)
+        told = stated(training.release, "F6")
+        yield Problem(at, f"{message} ({told})", f"set {setting(correction, True)}")
+    value = config.get(cache)
+    if not (isinstance(value, str) and value.startswith("fp8")) or not training.release.since("v0.5.0"):
         return
-    at = place(training, f"{VLLM}.kv_cache_dtype")
     reasons = {
-        f"{VLLM}.precision fp8": fp8,
-        "policy.megatron_cfg.enabled": shape.backend == "megatron",
+        f"`{precision}` fp8": fp8,
+        "`policy.megatron_cfg.enabled` true": shape.backend == "megatron",
         "pipeline parallel 1": shape.pp == 1,
-        f"{VLLM}.async_engine false": not config.on(f"{VLLM}.async_engine"),
+        f"`{VLLM}.async_engine` false": not config.on(f"{VLLM}.async_engine"),
     }
     for reason in (reason for reason, given in reasons.items() if not given):
-        yield Problem(at, f"{VLLM}.kv_cache_dtype {cache} needs {reason}", "use `kv_cache_dtype: auto`")
+        message = f"`{cache}` is {value}, and needs {reason} ({stated(training.release, 'F7')})"
+        yield Problem(place(training, cache), message, f"set {setting(cache, 'auto')}")
 
 
 @check("validation-set")
@@ -106,12 +113,18 @@ def validation_set(training: Training) -> Iterator[Problem]:
         return
     config = training.config
     period = config.get("grpo.val_period")
-    asked = [f"grpo.val_period {period}"] if isinstance(period, int) and period > 0 else []
-    asked += [f"{path} true" for path in ("grpo.val_at_start", "grpo.val_at_end") if config.on(path)]
+    asked = {"grpo.val_period": period} if isinstance(period, int) and period > 0 else {}
+    switches = ("grpo.val_at_start", "grpo.val_at_end") if training.release.since("v0.6.0") else ("grpo.val_at_start",)
+    asked |= {path: True for path in switches if config.on(path)}
     if asked and not _validates(training):
         at = place(training, "data.validation", "data.val_data_path", "grpo.val_period", "data.train.dataset_name")
-        hint = "add `data.validation: {dataset_name: gsm8k, split: test}`, or set `grpo.val_period: -1`"
-        yield Problem(at, f"{asked[0]} needs a validation set, and there is none", hint)
+        off = {"grpo.val_period": -1, "grpo.val_at_start": False, "grpo.val_at_end": False}
+        hint = f"set {' and '.join(setting(key, off[key]) for key in asked)}"
+        if training.release.gsm8k == "built-in":
+            hint = f"add `data.validation: {{dataset_name: gsm8k, split: test}}`, or {hint}"
+        told = ", and ".join(f"`{key}` is {shown(value)}" for key, value in asked.items())
+        message = f"{told}: there is no validation set (`data.validation`) ({stated(training.release, 'I1')})"
+        yield Problem(at, message, hint)
 
 
 def _validates(training: Training) -> bool:
@@ -140,15 +153,18 @@ def sampling(training: Training) -> Iterator[Problem]:
     """
     if unjudged(training):
         return
+    key, dynamic = "grpo.batch_multiplier", "grpo.use_dynamic_sampling"
     prompts = shape_of(training.config).prompts
     if training.recipe.dataset == "gsm8k" and prompts > GSM8K_ROWS:
-        message = f"grpo.num_prompts_per_step {prompts} is more than the {GSM8K_ROWS} rows of GSM8K's training split"
-        hint = f"use at most {GSM8K_ROWS}: the last, partial batch of an epoch is dropped"
-        yield Problem(place(training, "grpo.num_prompts_per_step"), message, hint)
-    multiplier = training.config.get("grpo.batch_multiplier", 1)
-    if multiplier != 1 and not training.config.on("grpo.use_dynamic_sampling"):
-        message = f"grpo.batch_multiplier {multiplier} needs grpo.use_dynamic_sampling true"
-        yield Problem(place(training, "grpo.batch_multiplier"), message, "set it to 1, or turn dynamic sampling on")
+        message = f"`{_PROMPTS}` {prompts} is more than the {GSM8K_ROWS} rows of GSM8K's training split"
+        hint = f"set {setting(_PROMPTS, GSM8K_ROWS)}, or fewer: the last, partial batch of an epoch is dropped"
+        yield Problem(place(training, _PROMPTS), f"{message} ({stated(training.release, 'A12')})", hint)
+    multiplier = training.config.get(key, 1)
+    if multiplier != 1 and not training.config.on(dynamic):
+        off = f"and `{dynamic}`, which it needs, is {shown(training.config.get(dynamic))}"
+        message = f"`{key}` is {multiplier}, {off} ({stated(training.release, 'A9')})"
+        hint = f"set {setting(key, 1)}, or {setting(dynamic, True)}"
+        yield Problem(place(training, key, dynamic), message, hint)
 
 
 @check("shared-folders")

@@ -15,18 +15,24 @@ from groundplan.nemo_rl.mends import (
     batch_near,
     colocated,
     generating_gpus,
+    generating_nodes,
     holds,
     node_counts,
+    parallel_sizes,
     prompts_near,
+    sizes_near,
     with_nodes,
 )
-from groundplan.nemo_rl.places import place
+from groundplan.nemo_rl.places import given, place
 from groundplan.nemo_rl.shape import Shape, shape_of
+from groundplan.nemo_rl.stated import setting, shown, stated
 from groundplan.nemo_rl.training import Training, check
 
 _BATCH = "policy.train_global_batch_size"
+_MICRO, _LOGPROB = "policy.train_micro_batch_size", "policy.logprob_batch_size"
 _PROMPTS, _GENERATIONS = "grpo.num_prompts_per_step", "grpo.num_generations_per_prompt"
 _COLOCATED = "policy.generation.colocated"
+_BACKENDS = ("policy.megatron_cfg.enabled", "policy.dtensor_cfg.enabled")
 
 
 @check("training-backend")
@@ -41,9 +47,13 @@ def training_backend(training: Training) -> Iterator[Problem]:
     if missing(training) or shape_of(training.config).backend:
         return
     both = training.config.on("policy.megatron_cfg.enabled")
-    message = f"{'both' if both else 'neither'} of policy.dtensor_cfg.enabled and policy.megatron_cfg.enabled is true"
-    at = place(training, "policy.megatron_cfg.enabled", "policy.dtensor_cfg.enabled")
-    yield Problem(at, message, "set exactly one of them to true")
+    told = f"both are {shown(both)}, and exactly one must be true ({stated(training.release, 'B1')})"
+    message = f"`policy.dtensor_cfg.enabled` and `policy.megatron_cfg.enabled`: {told}"
+    at = place(training, *_BACKENDS)
+    # What the user wrote is what to take back.
+    ours = [key for key in _BACKENDS if key in given(training)]
+    hint = ", or ".join(setting(key, not both) for key in (*ours, *_BACKENDS)[: max(1, len(ours))])
+    yield Problem(at, message, f"set {hint}")
 
 
 @check("model-parallel")
@@ -62,25 +72,20 @@ def model_parallel(training: Training) -> Iterator[Problem]:
     shape = shape_of(training.config)
     if not shape.backend or shape.training_gpus <= 0:
         return
-    group = f"policy.{shape.backend}_cfg"
-    at = place(
-        training,
-        f"{group}.tensor_parallel_size",
-        f"{group}.tensor_model_parallel_size",
-        f"{group}.pipeline_model_parallel_size",
-        f"{group}.context_parallel_size",
-        "cluster.num_nodes",
-    )
-    gpus = training_gpus(shape)
+    sizes, gpus = parallel_sizes(shape), training_gpus(shape)
+    at = place(training, *sizes, "cluster.num_nodes")
     if not shape.data_parallel:
-        size = f"TP {shape.tp} x PP {shape.pp} x CP {shape.cp} = {shape.model_parallel}"
-        hint = f"choose sizes whose product divides {shape.training_gpus}, or other nodes"
-        yield Problem(at, f"{gpus} is not divisible by {size}", hint)
+        whole = {key: size for key, size in sizes.items() if "expert" not in key}
+        product = f"{' x '.join(f'`{key}` {size}' for key, size in whole.items())} = {shape.model_parallel}"
+        message = f"{gpus} is not divisible by {product} ({stated(training.release, 'B2')})"
+        yield Problem(at, message, _sizes_hint(training, shape, whole))
     experts = shape.pp * shape.ep * shape.etp
     if shape.backend == "megatron" and shape.training_gpus % experts:
-        at = place(training, f"{group}.expert_model_parallel_size", f"{group}.expert_tensor_parallel_size")
-        size = f"PP {shape.pp} x EP {shape.ep} x ETP {shape.etp} = {experts}"
-        yield Problem(at, f"{gpus} is not divisible by {size}", f"choose an expert parallel size that fits {gpus}")
+        whole = {key: size for key, size in sizes.items() if "expert" in key or "pipeline" in key}
+        product = f"{' x '.join(f'`{key}` {size}' for key, size in whole.items())} = {experts}"
+        message = f"{gpus} is not divisible by {product} ({stated(training.release, 'B3')})"
+        at = place(training, *sorted(whole), "cluster.num_nodes")
+        yield Problem(at, message, _sizes_hint(training, shape, whole))
 
 
 @check("batch-size")
@@ -103,15 +108,17 @@ def batch_size(training: Training) -> Iterator[Problem]:
     copies = f"data parallel = {shape.training_gpus} / ({shape.tp} x {shape.pp} x {shape.cp}) = {dp}"
     if not shape.colocated:
         copies += f" (of {shape.nodes * shape.gpus_per_node} GPUs, {shape.generation_gpus} generate)"
-    product = f"num_prompts_per_step {shape.prompts} x num_generations_per_prompt {shape.generations} = {samples}"
-    faults = [f"train_global_batch_size {batch} is not divisible by {dp}"] if batch % dp else []
+    product = f"`{_PROMPTS}` {shape.prompts} x `{_GENERATIONS}` {shape.generations} = {samples}"
+    faults = [f"`{_BATCH}` {batch} is not divisible by {dp}"] if batch % dp else []
     uneven = [str(dp)] if samples % dp else []
-    uneven += [f"train_global_batch_size {batch}"] if samples % batch else []
+    uneven += [f"`{_BATCH}` {batch}"] if samples % batch else []
     if uneven:
         faults.append(f"{product} samples are not divisible by {' and by '.join(uneven)}")
     if faults:
+        names = ["A1"] * bool(samples % batch) + ["A2"] * bool(batch % dp) + ["A3"] * bool(samples % dp)
         at = _at(training, _BATCH, _PROMPTS, _GENERATIONS)
-        yield Problem(at, f"{copies}; {'; '.join(faults)}", _batch_hint(training, shape))
+        message = f"{copies}; {'; '.join(faults)} ({stated(training.release, *names)})"
+        yield Problem(at, message, _batch_hint(training, shape))
 
 
 def _at(training: Training, *paths: str) -> ProfilePath:
@@ -157,10 +164,10 @@ def micro_batch(training: Training) -> Iterator[Problem]:
         return
     share = shape.global_batch // dp
     if share % shape.micro_batch:
-        at = place(training, "policy.train_micro_batch_size", _BATCH)
-        total = f"train_global_batch_size {shape.global_batch} / data parallel {dp} = {share}"
-        hint = f"use a micro batch size that divides {share}"
-        yield Problem(at, f"{total}, which train_micro_batch_size {shape.micro_batch} does not divide", hint)
+        total = f"`{_BATCH}` {shape.global_batch} / data parallel {dp} = {share}"
+        message = f"{total}, which `{_MICRO}` {shape.micro_batch} does not divide ({stated(training.release, 'A4')})"
+        size = next(n for n in range(min(shape.micro_batch, share), 0, -1) if share % n == 0)
+        yield Problem(place(training, _MICRO, _BATCH), message, f"set {setting(_MICRO, size)}")
 
 
 @check("generation-parallel")
@@ -180,27 +187,26 @@ def generation_parallel(training: Training) -> Iterator[Problem]:
     if training.config.text("policy.generation.backend") not in ("vllm", ""):
         return
     config, shape = training.config, shape_of(training.config)
-    engine = shape.vllm_tp * shape.vllm_pp
-    at = place(training, f"{VLLM}.tensor_parallel_size", f"{VLLM}.pipeline_parallel_size")
+    tp, pp, ep = (f"{VLLM}.{kind}_parallel_size" for kind in ("tensor", "pipeline", "expert"))
+    engine, asynchronous = shape.vllm_tp * shape.vllm_pp, f"{VLLM}.async_engine"
     if shape.generation_gpus > 0 and shape.generation_gpus % engine:
-        size = f"vLLM TP {shape.vllm_tp} x PP {shape.vllm_pp} = {engine}"
-        hint = f"choose sizes whose product divides {shape.generation_gpus}"
-        yield Problem(at, f"{shape.generation_gpus} generating GPUs are not divisible by {size}", hint)
-    asynchronous = config.on(f"{VLLM}.async_engine")
-    if shape.vllm_pp > 1 and not asynchronous:
-        at = place(training, f"{VLLM}.pipeline_parallel_size")
-        message = f"vLLM pipeline_parallel_size {shape.vllm_pp} needs async_engine true"
-        yield Problem(at, message, f"set `{VLLM}.async_engine: true`, or the size to 1")
-    if shape.vllm_ep > 1:
-        at = place(training, f"{VLLM}.expert_parallel_size")
-        if shape.vllm_ep % shape.vllm_tp:
-            message = (
-                f"vLLM expert_parallel_size {shape.vllm_ep} is no multiple of tensor_parallel_size {shape.vllm_tp}"
-            )
-            yield Problem(at, message, "use a multiple of it, or 1")
-        elif shape.vllm_ep != shape.vllm_tp and asynchronous:
-            message = f"vLLM expert_parallel_size {shape.vllm_ep} beside TP {shape.vllm_tp} excludes async_engine"
-            yield Problem(at, message, f"use {shape.vllm_tp}, or set async_engine to false")
+        size = f"`{tp}` {shape.vllm_tp} x `{pp}` {shape.vllm_pp} = {engine}"
+        told = f"{shape.generation_gpus} generating GPUs are not divisible by {size} ({stated(training.release, 'F1')})"
+        at = place(training, tp, pp)
+        yield Problem(at, told, _sizes_hint(training, shape, {tp: shape.vllm_tp, pp: shape.vllm_pp}))
+    on = config.on(asynchronous)
+    if shape.vllm_pp > 1 and not on:
+        message = f"`{pp}` is {shape.vllm_pp}, which needs `{asynchronous}` true ({stated(training.release, 'F2')})"
+        yield Problem(place(training, pp), message, f"set {setting(asynchronous, True)}, or {setting(pp, 1)}")
+    if shape.vllm_ep > 1 and shape.vllm_ep % shape.vllm_tp:
+        told = f"`{ep}` is {shape.vllm_ep}, which is no multiple of `{tp}` {shape.vllm_tp}"
+        whole = max(1, shape.vllm_ep // shape.vllm_tp) * shape.vllm_tp
+        hint = f"set {setting(ep, whole)}, or {setting(ep, 1)}"
+        yield Problem(place(training, ep), f"{told} ({stated(training.release, 'F3')})", hint)
+    elif shape.vllm_ep > 1 and shape.vllm_ep != shape.vllm_tp and on:
+        told = f"`{ep}` is {shape.vllm_ep} and not `{tp}` {shape.vllm_tp}, which excludes `{asynchronous}` true"
+        hint = f"set {setting(ep, shape.vllm_tp)}, or {setting(asynchronous, False)}"
+        yield Problem(place(training, ep), f"{told} ({stated(training.release, 'F3')})", hint)
 
 
 @check("sequence-batching")
@@ -218,16 +224,19 @@ def sequence_batching(training: Training) -> Iterator[Problem]:
         return
     config, shape = training.config, shape_of(training.config)
     packing, dynamic = "policy.sequence_packing.enabled", "policy.dynamic_batching.enabled"
+    off = {key: setting(key, False) for key in (packing, dynamic)}
     if config.on(packing) and config.on(dynamic):
-        message = "policy.sequence_packing and policy.dynamic_batching are both enabled"
-        yield Problem(place(training, dynamic, packing), message, "enable at most one of them")
+        message = f"`{packing}` and `{dynamic}` are both true ({stated(training.release, 'C1')})"
+        yield Problem(place(training, dynamic, packing), message, f"set {off[dynamic]}, or {off[packing]}")
     if shape.backend == "megatron" and shape.cp > 1 and not config.on(packing):
-        at = place(training, "policy.megatron_cfg.context_parallel_size", packing)
-        message = f"Megatron context_parallel_size {shape.cp} needs policy.sequence_packing.enabled"
-        yield Problem(at, message, f"set `{packing}: true`, or the size to 1")
+        size = "policy.megatron_cfg.context_parallel_size"
+        message = f"`{packing}` is false, and `{size}` {shape.cp} needs it true ({stated(training.release, 'C3')})"
+        yield Problem(place(training, size, packing), message, f"set {setting(packing, True)}, or {setting(size, 1)}")
     if config.on(dynamic) and shape.pp > 1:
-        message = f"policy.dynamic_batching needs pipeline parallel 1, and it is {shape.pp}"
-        yield Problem(place(training, dynamic), message, "use sequence packing instead")
+        told = f"pipeline parallel 1, and it is {shape.pp}"
+        message = f"`{dynamic}` is true, which needs {told} ({stated(training.release, 'C2')})"
+        hint = f"set {off[dynamic]} and {setting(packing, True)}"
+        yield Problem(place(training, dynamic), message, hint)
 
 
 @check("logprob-micro-batch")
@@ -250,11 +259,10 @@ def logprob_micro_batch(training: Training) -> Iterator[Problem]:
         return
     if config.on("loss_fn.force_on_policy_ratio") or training.environment.get("NRL_IGNORE_TP_ACCURACY_CHECK"):
         return
-    at = place(training, "policy.logprob_batch_size", "policy.train_micro_batch_size")
-    message = (
-        f"TP {shape.tp}: train_micro_batch_size {shape.micro_batch} is not logprob_batch_size {shape.logprob_batch}"
-    )
-    yield Problem(at, message, 'make them equal; or accept it with `environment: {NRL_IGNORE_TP_ACCURACY_CHECK: "1"}`')
+    told = f"at TP {shape.tp} it must be `{_MICRO}` {shape.micro_batch} ({stated(training.release, 'A8')})"
+    accept = '`environment: {NRL_IGNORE_TP_ACCURACY_CHECK: "1"}`'
+    hint = f"set {setting(_LOGPROB, shape.micro_batch)}; or accept it with {accept}"
+    yield Problem(place(training, _LOGPROB, _MICRO), f"`{_LOGPROB}` is {shape.logprob_batch}: {told}", hint)
 
 
 @check("generation-split")
@@ -275,27 +283,31 @@ def generation_split(training: Training) -> Iterator[Problem]:
     if shape.colocated:
         return
     gpus, nodes = (config.get(f"{_COLOCATED}.resources.{key}") for key in ("gpus_per_node", "num_nodes"))
-    where = f"{_COLOCATED}.resources"
-    if shape.nodes == 1:
-        at = _at(training, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled", "cluster.num_nodes")
+    where, enabled = f"{_COLOCATED}.resources", f"{_COLOCATED}.enabled"
+    if shape.policy_nodes == 1:
+        told = f"({stated(training.release, 'F10')})"
+        at = _at(training, f"{where}.gpus_per_node", enabled, "cluster.num_nodes")
         if not (isinstance(gpus, int) and 0 < gpus < shape.gpus_per_node):
             limits = f"1 to {shape.gpus_per_node - 1} of {shape.gpus_per_node} GPUs"
-            message = f"{where}.gpus_per_node is {gpus}; on one node it must be {limits}"
+            message = f"`{where}.gpus_per_node` is {shown(gpus)}; on one node it must be {limits} {told}"
             yield Problem(at, message, _split_hint(training, shape))
         if nodes not in (None, 1):
-            at = place(training, f"{where}.num_nodes", f"{_COLOCATED}.enabled")
-            yield Problem(at, f"{where}.num_nodes is {nodes}; on one node it must be null or 1", "set it to null")
+            at = place(training, f"{where}.num_nodes", enabled)
+            message = f"`{where}.num_nodes` is {nodes}; on one node it must be null or 1 {told}"
+            yield Problem(at, message, f"set {setting(f'{where}.num_nodes', None)}")
         return
-    if not (isinstance(nodes, int) and 0 < nodes < shape.nodes):
-        at = place(training, f"{where}.num_nodes", f"{_COLOCATED}.enabled", "cluster.num_nodes")
-        message = f"{where}.num_nodes is {nodes}; it must be 1 to {shape.nodes - 1} of {shape.nodes} nodes"
-        yield Problem(at, message, f"leave at least one node for training, or set `{_COLOCATED}.enabled: true`")
+    told = f"({stated(training.release, 'F11')})"
+    if not (isinstance(nodes, int) and 0 < nodes < shape.policy_nodes):
+        at = place(training, f"{where}.num_nodes", enabled, "cluster.num_nodes")
+        limits = f"1 to {shape.policy_nodes - 1} of {shape.policy_nodes} nodes"
+        split = generating_nodes(shape) or shape.policy_nodes // 2
+        hint = f"set {setting(f'{where}.num_nodes', split)}, or {setting(enabled, True)}"
+        yield Problem(at, f"`{where}.num_nodes` is {shown(nodes)}; it must be {limits} {told}", hint)
     if gpus != shape.gpus_per_node:
-        at = place(training, f"{where}.gpus_per_node", f"{_COLOCATED}.enabled")
-        message = (
-            f"{where}.gpus_per_node is {gpus}; on several nodes it must be cluster.gpus_per_node, {shape.gpus_per_node}"
-        )
-        yield Problem(at, message, f"use {shape.gpus_per_node}")
+        at = place(training, f"{where}.gpus_per_node", enabled)
+        must = f"on several nodes it must be `cluster.gpus_per_node`, {shape.gpus_per_node}"
+        hint = f"set {setting(f'{where}.gpus_per_node', shape.gpus_per_node)}"
+        yield Problem(at, f"`{where}.gpus_per_node` is {shown(gpus)}; {must} {told}", hint)
 
 
 def _split_hint(training: Training, shape: Shape) -> str:
@@ -313,9 +325,21 @@ def _split_hint(training: Training, shape: Shape) -> str:
     return f"set {', or '.join(hints) or usual}"
 
 
+def _sizes_hint(training: Training, shape: Shape, sizes: dict[str, int]) -> str:
+    """The nearest smaller size of one key that divides, of those first that the user wrote; else all of them 1."""
+    own = given(training)
+    for keys in ([key for key in sizes if key in own], list(sizes)):
+        near = sizes_near(shape, keys)
+        if near:
+            return f"set {', or '.join(setting(key, size) for key, size in near.items())}"
+    return f"set {' and '.join(setting(key, 1) for key in sizes)}"
+
+
 def training_gpus(shape: Shape) -> str:
     """``16 training GPUs`` with where they come from."""
     total = f"{shape.nodes} x {shape.gpus_per_node}"
+    if shape.others:
+        total += f" - {shape.others} of teachers or a reward model"
     if shape.colocated:
         return f"{total} = {shape.training_gpus} training GPUs"
     return f"{total} - {shape.generation_gpus} generating = {shape.training_gpus} training GPUs"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from findings import Problem
 from groundplan.nemo_rl.conditions import Broken, Condition, Facts, broken, divisor, judged
 from groundplan.nemo_rl.run_rules import GSM8K_ROWS
+from groundplan.nemo_rl.stated import setting
 from groundplan.nemo_rl.training import Training, check
 
 _LOGPROB, _MICRO, _BATCH = (
@@ -75,7 +76,7 @@ def _rows(facts: Facts) -> Broken | None:
     reason = (
         f"the loader's batch of {_batch(facts)} prompts is more than the {GSM8K_ROWS} rows of GSM8K, so that not one"
     )
-    return broken(f"{_PROMPTS} {_MULTIPLIER}", f"{reason} step is done", f"use at most {most} prompts a step")
+    return broken(f"{_PROMPTS} {_MULTIPLIER}", f"{reason} step is done", f"set {setting(_PROMPTS, most)}, or fewer")
 
 
 def _validation(facts: Facts) -> Broken | None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from findings import Problem
+from findings import Problem, Severity
+from groundplan.nemo_rl.bounds_rules import MODEL
 from groundplan.nemo_rl.config import Config, is_open
-from groundplan.nemo_rl.config_rules import known_keys, nearest
+from groundplan.nemo_rl.config_rules import known_keys
 from groundplan.nemo_rl.hydra import is_sweep
-from groundplan.nemo_rl.places import place, written
+from groundplan.nemo_rl.places import given, place
 from groundplan.nemo_rl.shape import shape_of
+from groundplan.nemo_rl.stated import setting, shown, stated
 from groundplan.nemo_rl.training import Training, check
 from groundplan.nemo_rl.types import GROUP, TEXT, Choice, Types, fits, types_of
 
@@ -42,7 +45,7 @@ def config_type(training: Training) -> Iterator[Problem]:
     """
     known, types = known_keys(training), types_of(training.release)
     defaults = Config(known)
-    for path, (at, prefix, value) in written(training.overrides).items():
+    for path, (at, prefix, value) in given(training).items():
         if is_sweep(value) or prefix == "~" or _unread(training.config, path):
             continue
         group = path not in known and any(k.startswith(path + ".") for k in known)
@@ -61,14 +64,17 @@ def config_type(training: Training) -> Iterator[Problem]:
 
 def _wrong_type(training: Training, at: Any, path: str, value: Any, wanted: str, types: Types) -> Problem:
     words = f"{wanted}, or null" if wanted == GROUP and types.takes_null(path, "", group=True) else wanted
-    shown = "null" if value is None else "a mapping" if isinstance(value, dict) else f"`{value}`"
+    told = "a mapping" if isinstance(value, dict) else "null" if value is None else f"`{shown(value)}`"
     several = isinstance(value, str) and "," in value and wanted != TEXT
     hint = "a sweep over several values is not taken" if several else f"write {words}"
     default = known_keys(training).get(path)
-    if value is None and default is not None:
-        hint += f", or leave it out: {default} is the default"
-    told = f" at NeMo RL {training.release.version}" if value is None else ""
-    return Problem(at, f"`{path}` is {shown} and must be {words}{told}", hint)
+    if default is not None:
+        hint = f"set {setting(path, default)}, the default; or {hint}"
+    head = f", on the head, before it asks for GPUs ({MODEL})" if types.enforced else ""
+    message = f"`{path}` is {told} and must be {words} at NeMo RL {training.release.version}{head}"
+    if types.enforced and path in _CONDITIONS:
+        message += f" ({stated(training.release, _CONDITIONS[path])})"
+    return Problem(at, message, hint, _severity(training))
 
 
 @check("config-choice")
@@ -90,15 +96,48 @@ def config_choice(training: Training) -> Iterator[Problem]:
                 continue
             if not _asked(training, key) or _taken(config, key, value, choice):
                 continue
-            words = [word for word in choice.values if word is not None]
-            where = f" ({choice.at})" if choice.at else ""
-            message = f"`{path}` is `{value}`, which NeMo RL {training.release.version} does not know{where}"
-            hint = nearest(value, words) if len(words) > _FEW else f"use one of: {', '.join(words)}"
-            yield Problem(place(training, path), message, hint)
+            yield _wrong_word(training, key, path, value, choice)
 
 
-#: So many words are all named in a hint.
-_FEW = 6
+def _wrong_word(training: Training, key: str, path: str, value: str, choice: Choice) -> Problem:
+    words = [word for word in choice.values if word is not None]
+    condition = _CONDITIONS.get(key.replace("data.train.", "data."), "")
+    told = stated(training.release, condition) if condition else choice.at
+    message = f"`{path}` is `{value}`, which NeMo RL {training.release.version} does not know"
+    default = known_keys(training).get(path)
+    near = difflib.get_close_matches(value, words, n=1, cutoff=0.5) or [default if default in words else words[0]]
+    others = f"; known: {', '.join(words[:_FEW])}{', ...' if len(words) > _FEW else ''}"
+    hint = f"set {setting(path, near[0])}{others}"
+    return Problem(place(training, path), f"{message} ({told})" if told else message, hint, _severity(training))
+
+
+def _severity(training: Training) -> Severity | None:
+    """A warning while what the release takes is not confirmed."""
+    return Severity.WARNING if training.release.unconfirmed else None
+
+
+#: So many words are named in a hint.
+_FEW = 12
+#: Key -> the condition that its words, or its type, are.
+_CONDITIONS = {
+    "policy.precision": "D1",
+    "policy.megatron_cfg.recompute_granularity": "D6",
+    "policy.megatron_cfg.attention_backend": "D7",
+    "policy.generation.vllm_cfg.kv_cache_dtype": "F7",
+    "loss_fn.truncated_importance_sampling_type": "H3",
+    "grpo.adv_estimator.name": "H6",
+    "data.dataset_name": "I4",
+    "data.processor": "I7",
+    "data.default.processor": "I7",
+    "data.env_name": "I7",
+    "data.default.env_name": "I7",
+    "env.math.math_verify_impl": "I10",
+    "env.math.verifier_type": "I10",
+    "checkpointing.keep_top_k": "J3",
+    "checkpointing.model_save_format": "J5",
+    "checkpointing.pretrained_checkpoint.format": "J7",
+    "policy.pretrained_checkpoint.format": "J7",
+}
 
 #: Words beside NeMo RL's own that are handed on and taken: vLLM's for its dtype.
 _BESIDE = {"policy.generation.vllm_cfg.precision": ("auto", "half", "float")}

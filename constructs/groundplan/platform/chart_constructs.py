@@ -84,6 +84,8 @@ class GibInstallerProps:
     """Name of the Helm release, at most 53 characters."""
     image: Text
     """Whole reference of the nccl-plugin-gib image."""
+    name: KubernetesName = gib.NAME
+    """Name of the DaemonSet. Default: nccl-rdma-installer."""
     accelerators: Annotated[Several[Text], Field(min_length=1)]
     """GKE's names of the accelerators whose nodes get it, such as ``nvidia-b200``."""
     chart: Text = CHART
@@ -101,7 +103,7 @@ class GibInstaller(PassThroughChart):
         *,
         depends_on: Sequence[ITerraformDependable] = (),
     ) -> None:
-        manifests = {"daemonset": gib.daemon_set(props.image, props.accelerators)}
+        manifests = {"daemonset": gib.daemon_set(props.image, props.accelerators, props.name)}
         chart = PassThroughChartProps(
             release=props.release,
             namespace=gib.NAMESPACE,

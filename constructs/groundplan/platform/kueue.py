@@ -10,12 +10,14 @@ writes (GKE documentation, "Run GPUs with queued provisioning"; Kueue documentat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from groundplan.catalog import Machine
 from groundplan.cluster.allocatable import allocatable
+from groundplan.gpu import nvlink
 from groundplan.gpu.values import PoolValues, gpu_toleration, own_tolerations
-from groundplan.kernel.gke import ACCELERATOR_LABEL, POOL_LABEL
+from groundplan.kernel.gke import ACCELERATOR_LABEL, POOL_LABEL, RDMA_DEVICE_CLASS
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.platform.values import QueueValues
 
@@ -53,18 +55,38 @@ def kueue_objects(queue: QueueValues) -> dict[str, dict[str, Any]]:
     return found
 
 
-def kueue_values(cpu_pool: str, namespace: str) -> dict[str, Any]:
+#: Claimed device class -> the resource that a queue counts it as. Since Kueue 0.18 a claim of a class that is not
+#: mapped keeps a job from being admitted for ever (kubernetes-sigs/kueue, keps/2941-DRA; pkg/dra/claims.go).
+DEVICES = {RDMA_DEVICE_CLASS: "google.com/rdma-nic", nvlink.DEVICE_CLASS: "nvidia.com/nvlink-domain"}
+_MAPS_DEVICES = (0, 18)
+
+
+def counted_devices(queue: QueueValues) -> dict[str, str]:
+    """Device class -> counted resource, of all that pods of the queue's pools claim; none before Kueue 0.18."""
+    if tuple(int(n) for n in queue.version.split(".")[:2]) < _MAPS_DEVICES:
+        return {}
+    claimed = {device for pool in queue.pools for device in _devices(pool)}
+    return {device: resource for device, resource in DEVICES.items() if device in claimed}
+
+
+def _devices(pool: PoolValues) -> dict[str, int]:
+    """Device class -> how many a pod of the pool claims."""
+    found = {RDMA_DEVICE_CLASS: pool.claimed_nics, nvlink.DEVICE_CLASS: 1 if pool.nvlink_nodes else 0}
+    return {device: count for device, count in found.items() if count}
+
+
+def kueue_values(cpu_pool: str, namespace: str, devices: Mapping[str, str]) -> dict[str, Any]:
     """Values of the operator's chart, which manages jobs in `namespace` alone.
 
     Two replicas, as its webhooks stand in the way of every job while it is down. By default those of pods, Deployments
     and StatefulSets refuse everything (`failurePolicy: Fail`) in all namespaces but two then, so nothing could start
     anywhere. With Ray's frameworks alone they let pass what they cannot judge, and the selector keeps them to the jobs'
-    namespace.
+    namespace. `devices` has the device classes that pods claim, and what they are counted as.
 
     Source: kueue, charts/kueue/templates/webhook/manifests.yaml and values.yaml (the rest of the configuration is the
     chart's own: this text takes the place of the whole of it).
     """
-    configuration = {
+    configuration: dict[str, Any] = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
         "health": {"healthProbeBindAddress": ":8081"},
@@ -77,6 +99,9 @@ def kueue_values(cpu_pool: str, namespace: str) -> dict[str, Any]:
         },
         "integrations": {"frameworks": ["ray.io/rayjob", "ray.io/raycluster"]},
     }
+    if devices:
+        mapped = [{"name": resource, "deviceClassNames": [device]} for device, resource in devices.items()]
+        configuration["resources"] = {"deviceClassMappings": mapped}
     return {
         "controllerManager": {"replicas": 2, "nodeSelector": _cpu_labels(cpu_pool)},
         "managerConfig": {"controllerManagerConfigYaml": to_yaml(configuration)},
@@ -102,16 +127,21 @@ def _gpu_flavor(name: str, pool: PoolValues, topology: str) -> dict[str, Any]:
 
 def _cluster_queue(queue: QueueValues) -> dict[str, Any]:
     cpu_pool = queue.cpu_pool
-    flavors = [_quota(queue.scoped("cpu"), queue.cpu_machine, cpu_pool.max_nodes, cpu_pool.max_pods_per_node, 0)]
+    counted = counted_devices(queue)
+    none = {"nvidia.com/gpu": 0, **dict.fromkeys(counted.values(), 0)}
+    flavors = [_quota(queue.scoped("cpu"), queue.cpu_machine, cpu_pool.max_nodes, cpu_pool.max_pods_per_node, none)]
     for pool in queue.pools:
+        has = _devices(pool)
+        devices = {"nvidia.com/gpu": pool.gpus_per_node}
+        devices |= {resource: has.get(device, 0) for device, resource in counted.items()}
         name = queue.scoped(pool.name)
-        flavors.append(_quota(name, pool.machine, pool.max_nodes, pool.max_pods_per_node, pool.gpus_per_node))
+        flavors.append(_quota(name, pool.machine, pool.max_nodes, pool.max_pods_per_node, devices))
     spec: dict[str, Any] = {
         "namespaceSelector": {
             "matchLabels": {"kubernetes.io/metadata.name": queue.namespace},
         },
         "queueingStrategy": "BestEffortFIFO",
-        "resourceGroups": [{"coveredResources": ["cpu", "memory", "nvidia.com/gpu"], "flavors": flavors}],
+        "resourceGroups": [{"coveredResources": ["cpu", "memory", *none], "flavors": flavors}],
     }
     names = [queue.scoped(pool.name) for pool in queue.queued_pools]
     checks = [{"name": name, "onFlavors": [name]} for name in names]
@@ -147,12 +177,13 @@ def _provisioning_config(name: str, pool: PoolValues) -> dict[str, Any]:
     return _object("ProvisioningRequestConfig", name, spec)
 
 
-def _quota(name: str, machine: Machine | None, nodes: int, max_pods: int, gpus: int) -> dict[str, Any]:
-    """All that the nodes have for pods. Placing is for the scheduler; the quota only must not stand in the way."""
+def _quota(name: str, machine: Machine | None, nodes: int, max_pods: int, devices: Mapping[str, int]) -> dict[str, Any]:
+    """All that the nodes have for pods; `devices` is of one node. Placing is for the scheduler; the quota only must not
+    stand in the way."""
     free = allocatable(machine, max_pods) if machine else None
     amounts = {
         "cpu": str(free.cpu_millis * nodes // 1000 if free else 0),
         "memory": f"{free.memory_mib * nodes if free else 0}Mi",
-        "nvidia.com/gpu": str(gpus * nodes),
+        **{resource: str(count * nodes) for resource, count in devices.items()},
     }
     return {"name": name, "resources": [{"name": r, "nominalQuota": amount} for r, amount in amounts.items()]}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from findings import Problem, Severity, rule
+from findings.redaction import is_secret_name
 from groundplan.kernel.images import floats
 from groundplan.kernel.protection import is_prod
+from groundplan.platform.spec import INIT_CONTAINERS
 from groundplan.site.resolve import Site
 
 #: Namespaces that Kubernetes and GKE make and keep for themselves.
@@ -99,6 +101,35 @@ def kuberay_release(site: Site) -> Iterator[Problem]:
             f"`platform.kuberay.version` {version} is not in the catalog, which has {', '.join(known)}",
             f"use {known[-1]}, or add it to a catalog file of your own",
         )
+
+
+@rule("kuberay-env")
+def kuberay_env(site: Site) -> Iterator[Problem]:
+    """Variables of the operator that break NeMo RL's jobs or the plan, and secrets.
+
+    Each is read by the operator for all Ray clusters that it keeps.
+
+    Source: ray-project/kuberay, ray-operator/controllers/ray/utils/constant.go; kuberay#3247 (login shell), #2735 and
+    #5138 (init container); Terraform's own way: a RayJob that is gone is made again by the next apply.
+
+    Mend: leave the variable out.
+    """
+    for name, value in site.profile.platform.kuberay.env.items():
+        path = ("platform", "kuberay", "env", name)
+        reason = _OPERATOR_REFUSED.get(name, "") if value.lower() == "true" else ""
+        if is_secret_name(name):
+            yield Problem(path, f"platform.kuberay.env: `{name}` names a secret, and would stand in the plan", _LEAVE)
+        elif reason:
+            severity = Severity.WARNING if name == INIT_CONTAINERS else Severity.ERROR
+            yield Problem(path, f"platform.kuberay.env: `{name}` {reason}", _LEAVE, severity)
+
+
+_LEAVE = "leave it out"
+_OPERATOR_REFUSED = {
+    "ENABLE_LOGIN_SHELL": "makes KubeRay start Ray in a login shell, where NeMo RL's `ray` is not on the path",
+    "DELETE_RAYJOB_CR_AFTER_JOB_FINISHES": "removes a finished RayJob, and the next apply trains again",
+    INIT_CONTAINERS: "adds an init container of 256 MiB, which NeMo RL's `ray health-check` has been seen to exceed",
+}
 
 
 def _in_order(versions: Iterable[str]) -> list[str]:

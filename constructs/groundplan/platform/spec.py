@@ -7,7 +7,11 @@ from typing import Literal
 from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
-from groundplan.kernel.fields import Image, KubernetesName, ReleaseVersion, SecretKey, Section, TagVersion
+from groundplan.kernel.fields import Image, KubernetesName, ReleaseVersion, SecretKey, Section, TagVersion, VariableName
+
+#: Whether the operator adds `wait-gcs-ready` to workers' pods: 200m CPU and 256 MiB, which no key changes
+#: (ray-project/kuberay, ray-operator/controllers/ray/common/pod.go; kuberay#2735, #5138).
+INIT_CONTAINERS = "ENABLE_INIT_CONTAINER_INJECTION"
 
 
 class KubeRay(Section):
@@ -17,6 +21,14 @@ class KubeRay(Section):
     """Chart and operator release; must be in the catalog."""
     namespace: KubernetesName = "kuberay-system"
     """Namespace of the operator."""
+    env: dict[VariableName, str] = {}
+    """Environment variables of the operator. Default: ENABLE_INIT_CONTAINER_INJECTION=false, for the job's pods have an
+    init container of their own, with more memory."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """All variables of the operator."""
+        return {INIT_CONTAINERS: "false", **self.env}
 
 
 class Gib(Section):
@@ -26,6 +38,8 @@ class Gib(Section):
     """Tag of the nccl-plugin-gib image."""
     image: Image | None = None
     """Whole image reference, for a mirror. Default: Google's repository with `version`."""
+    arm64_image: Image | None = None
+    """The same for arm64 nodes (A4X). Default: Google's, at the catalog's tag."""
 
 
 class Kueue(Section):

@@ -8,7 +8,9 @@ from cdktf import ITerraformDependable
 from constructs import Construct
 
 from groundplan.cluster.values import account_email
+from groundplan.gpu import nvlink
 from groundplan.gpu.transports import roce as gib
+from groundplan.gpu.transports import tcpxo
 from groundplan.platform.access_constructs import (
     ApiCheck,
     ExistingObject,
@@ -28,10 +30,10 @@ from groundplan.platform.chart_constructs import (
     PassThroughChartProps,
 )
 from groundplan.platform.constructs import LustreVolume, LustreVolumeProps
-from groundplan.platform.kueue import KUEUE_REPOSITORY, kueue_objects, kueue_values
+from groundplan.platform.kueue import KUEUE_REPOSITORY, counted_devices, kueue_objects, kueue_values
 from groundplan.platform.objects import network_objects
 from groundplan.platform.secrets import SECRETS, secret_name
-from groundplan.site.releases import namespaces_of, site_releases
+from groundplan.site.releases import namespaces_of, roce_archs, site_releases
 from groundplan.site.resolve import Site
 from groundplan.site.stack import ClusterClientStack
 
@@ -56,8 +58,20 @@ class PlatformStack(ClusterClientStack):
                 release=releases["networks"].name, namespace=namespace.name, manifests=network_objects(nics)
             )
             PassThroughChart(self, "networks", networks, depends_on=[*api, *after])
-        if "gib" in releases:
-            GibInstaller(self, "gib", gib_props(site), depends_on=api)
+        for arch in roce_archs(site):
+            id_ = "gib" if arch == "amd64" else f"gib-{arch}"
+            GibInstaller(self, id_, gib_props(site, arch), depends_on=api)
+        if "tcpxo" in releases:
+            # As gIB's installer: no waiting for the DaemonSets.
+            objects = PassThroughChartProps(
+                release=releases["tcpxo"].name,
+                namespace=tcpxo.NAMESPACE,
+                manifests=tcpxo.daemon_sets(),
+                wait=False,
+            )
+            PassThroughChart(self, "tcpxo", objects, depends_on=api)
+        if "nvlink" in releases:
+            self._nvlink(api)
         Operator(self, "kuberay", kuberay_props(site), depends_on=api)
         if site.queue:
             operator = Operator(self, "kueue", kueue_props(site), depends_on=api)
@@ -68,6 +82,30 @@ class PlatformStack(ClusterClientStack):
             # certificates. No sleep besides: should the API server's way to them open later still, the release is
             # rolled back whole, and the next apply makes it.
             PassThroughChart(self, "queue", queue, depends_on=[*api, operator.release, *after])
+
+    def _nvlink(self, api: Sequence[ITerraformDependable]) -> None:
+        """NVIDIA's DRA driver, once its pods may run there."""
+        site, names = self.site, site_releases(self.site)
+        pools = [pool for pool in site.pools if pool.nvlink_nodes]
+        namespace = Namespace(self, "nvlink-namespace", NamespaceProps(name=nvlink.NAMESPACE))
+        quota = PassThroughChartProps(
+            release=names["nvlink-quota"].name,
+            namespace=namespace.name,
+            manifests=nvlink.quota(sum(pool.max_nodes for pool in pools)),
+        )
+        allowed = PassThroughChart(self, "nvlink-quota", quota, depends_on=[*api, *namespace.ready])
+        driver = OperatorProps(
+            name=names["nvlink"].name,
+            namespace=namespace.name,
+            repository=nvlink.repository(),
+            chart=nvlink.CHART,
+            version=nvlink.version(),
+            values=nvlink.driver_values(
+                sorted({pool.accelerator for pool in pools}),
+                sorted({pool.machine.arch for pool in pools if pool.machine}),
+            ),
+        )
+        Operator(self, "nvlink", driver, depends_on=[*api, allowed.release])
 
     def _namespace(self, labels: Mapping[str, str]) -> Namespace | ExistingObject:
         name = self.site.profile.platform.namespace
@@ -119,12 +157,14 @@ def lustre_volume_props(site: Site, labels: Mapping[str, str]) -> LustreVolumePr
     )
 
 
-def gib_props(site: Site) -> GibInstallerProps:
-    """gIB on the nodes of every accelerator in the catalog that has RDMA NICs."""
+def gib_props(site: Site, arch: str = "amd64") -> GibInstallerProps:
+    """gIB on the nodes of every accelerator in the catalog that has RDMA NICs, of one architecture."""
+    end = "" if arch == "amd64" else f"-{arch}"
     return GibInstallerProps(
-        release=site_releases(site)["gib"].name,
-        image=gib.installer_image(site.profile.platform.gib),
-        accelerators=tuple(gib.rdma_accelerators(site.catalog.machines.values())),
+        release=site_releases(site)[f"gib{end}"].name,
+        name=f"{gib.NAME}{end}",
+        image=gib.installer_image(site.profile.platform.gib, arch),
+        accelerators=tuple(gib.rdma_accelerators(site.catalog.machines.values(), arch)),
     )
 
 
@@ -137,7 +177,10 @@ def kuberay_props(site: Site) -> OperatorProps:
         repository=site.catalog.kuberay_repository,
         chart="kuberay-operator",
         version=spec.version,
-        values={"image": {"repository": "quay.io/kuberay/operator", "tag": f"v{spec.version}"}},
+        values={
+            "image": {"repository": "quay.io/kuberay/operator", "tag": f"v{spec.version}"},
+            "env": [{"name": name, "value": value} for name, value in spec.environment.items()],
+        },
     )
 
 
@@ -150,5 +193,9 @@ def kueue_props(site: Site) -> OperatorProps:
         repository=KUEUE_REPOSITORY,
         chart="kueue",
         version=spec.version,
-        values=kueue_values(site.profile.cluster.cpu_pool.name, site.profile.platform.namespace),
+        values=kueue_values(
+            site.profile.cluster.cpu_pool.name,
+            site.profile.platform.namespace,
+            counted_devices(site.queue) if site.queue else {},
+        ),
     )

@@ -21,6 +21,7 @@ class QueueValues:
 
     prefix: str
     name: str
+    version: str
     namespace: str
     topology: Literal["block", "subblock", "none"]
     cpu_pool: CpuPool
@@ -51,6 +52,7 @@ def queue_values(
     return QueueValues(
         prefix=site,
         name=spec.kueue.queue,
+        version=spec.kueue.version,
         namespace=spec.namespace,
         topology=spec.kueue.topology,
         cpu_pool=cpu_pool,

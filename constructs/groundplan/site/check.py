@@ -26,6 +26,7 @@ RULE_MODULES = (
     "groundplan.storage.rules",
     "groundplan.cluster.rules",
     "groundplan.cluster.maintenance_rules",
+    "groundplan.gpu.fabric_rules",
     "groundplan.gpu.machine_rules",
     "groundplan.gpu.rules",
     "groundplan.gpu.transports.roce_rules",

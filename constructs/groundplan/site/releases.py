@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groundplan.gpu.transports import roce, transport_of
+from groundplan.gpu import nvlink
+from groundplan.gpu.transports import roce, tcpxo, transport_of
 from groundplan.site.resolve import Site
 
 
@@ -28,8 +29,14 @@ def site_releases(site: Site) -> dict[str, SiteRelease]:
     found = []
     if site.nic_networks:
         found.append(SiteRelease("platform", "networks", platform.namespace, f"{site.name}-networks"))
-    if any(transport_of(pool.machine) is roce.ROCE for pool in site.pools):
-        found.append(SiteRelease("platform", "gib", roce.NAMESPACE, f"{site.name}-gib"))
+    for arch in roce_archs(site):
+        id_ = "gib" if arch == "amd64" else f"gib-{arch}"
+        found.append(SiteRelease("platform", id_, roce.NAMESPACE, f"{site.name}-{id_}"))
+    if any(transport_of(pool.machine) is tcpxo.TCPXO for pool in site.pools):
+        found.append(SiteRelease("platform", "tcpxo", roce.NAMESPACE, f"{site.name}-tcpxo"))
+    if any(pool.nvlink_nodes for pool in site.pools):
+        found.append(SiteRelease("platform", "nvlink-quota", nvlink.NAMESPACE, f"{site.name}-nvlink-quota"))
+        found.append(SiteRelease("platform", "nvlink", nvlink.NAMESPACE, nvlink.CHART))
     found.append(SiteRelease("platform", "kuberay", platform.kuberay.namespace, "kuberay-operator"))
     if site.queue:
         found.append(SiteRelease("platform", "kueue", platform.kueue.namespace, "kueue"))
@@ -37,6 +44,12 @@ def site_releases(site: Site) -> dict[str, SiteRelease]:
     if site.job_objects:
         found.append(SiteRelease("workload", "job", platform.namespace, f"{site.name}-job"))
     return {each.id: each for each in found}
+
+
+def roce_archs(site: Site) -> list[str]:
+    """Architectures of the machines with RoCE, amd64 first."""
+    archs = {pool.machine.arch for pool in site.pools if pool.machine and transport_of(pool.machine) is roce.ROCE}
+    return sorted(archs)
 
 
 def namespaces_of(site: Site, stack: str) -> list[str]:

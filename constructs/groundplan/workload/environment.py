@@ -12,7 +12,6 @@ import re
 
 from groundplan.catalog import Machine
 from groundplan.gpu.transports import transport_of
-from groundplan.nemo_rl.config import Config
 from groundplan.nemo_rl.releases import Release
 from groundplan.workload.values import JobValues
 
@@ -23,7 +22,7 @@ _DOLLAR = re.compile(r"\$(?=[$(])")
 MANAGED = ("LD_LIBRARY_PATH", "NCCL_TUNER_CONFIG_PATH", "NRL_MEGATRON_CHECKPOINT_DIR", "RAY_ADDRESS", "HF_HOME")
 
 
-def environment_of(release: Release, machine: Machine | None, config: Config, mount_path: str) -> dict[str, str]:
+def environment_of(release: Release, machine: Machine | None, mount_path: str) -> dict[str, str]:
     """Plain variables by name, in the order in which they are written."""
     values = {
         # Models, data sets and tokenizers are downloaded once, for all nodes and all later jobs.
@@ -35,9 +34,6 @@ def environment_of(release: Release, machine: Machine | None, config: Config, mo
         # A placement that can never be satisfied ends the job instead of waiting for it.
         "RAY_enable_infeasible_task_early_exit": "true",
     }
-    if config.on("policy.megatron_cfg.enabled"):
-        # The model converted to Megatron's format, which all nodes read.
-        values["NRL_MEGATRON_CHECKPOINT_DIR"] = f"{mount_path}/megatron"
     return values | network_environment(machine)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from findings import Problem, ProfilePath, rule
 from groundplan.cluster.allocatable import allocatable
+from groundplan.gpu.values import PoolValues
 from groundplan.kernel.quantities import MIB, parse_bytes, show
 from groundplan.nemo_rl.shape import shape_of
 from groundplan.site.resolve import Site
@@ -30,18 +31,67 @@ def job_pool(site: Site) -> Iterator[Problem]:
         return
     if job.pool is None:
         names = ", ".join(pool.name for pool in site.pools)
-        yield Problem(("workload", "pool"), f"workload.pool: there is no GPU pool `{spec.pool}`", f"pools: {names}")
+        wanted = spec.pool if isinstance(spec.pool, str) else ", ".join(spec.pool or [])
+        yield Problem(("workload", "pool"), f"workload.pool: there is no GPU pool `{wanted}`", f"pools: {names}")
         return
     if job.pool.machine is not None and not job.pool.gpus_per_node:
         path: ProfilePath = ("gpu", "pools", job.pool.index, "machine_type")
         yield Problem(
             path, f"{job.pool.spec.machine_type} has no GPU to train on", "use a4-highgpu-8g or a3-ultragpu-8g"
         )
-    if job.nodes > job.pool.max_nodes:
+    most = sum(share.pool.max_nodes for share in job.worker_groups)
+    if job.nodes > most:
         at = ("workload", "nodes") if spec.nodes else ("workload", "recipe")
-        total = f"{job.nodes} workers need {job.nodes} nodes; pool {job.pool.name} has at most {job.pool.max_nodes}"
-        hint = f"set `workload.nodes: {job.pool.max_nodes}`, or give the pool more nodes"
-        yield Problem(at, total, hint if job.pool.max_nodes else "give the pool nodes")
+        pools = " and ".join(share.pool.name for share in job.worker_groups)
+        several = f"pools {pools} have" if len(job.worker_groups) > 1 else f"pool {pools} has"
+        total = f"{job.nodes} workers need {job.nodes} nodes; {several} at most {most}"
+        hint = f"set `workload.nodes: {most}`, or give the pool more nodes"
+        yield Problem(at, total, hint if most else "give the pool nodes")
+
+
+@rule("job-pools-differ")
+def job_pools_differ(site: Site) -> Iterator[Problem]:
+    """A job's pools are not alike, or one that it names is not there.
+
+    All workers are of one template, and NCCL's traffic goes over one fabric: the pools must have one machine type,
+    zone, fabric and driver, and the same taints. An RDMA network is of one zone.
+
+    Source: VPC documentation, "RDMA network profiles" (zonal); ray-project/kuberay, RayCluster, `workerGroupSpecs`.
+
+    Mend: pools alike in `workload.pool`.
+    """
+    job, chosen = site.job, site.profile.workload.pool
+    if job is None or job.pool is None:
+        return
+    for name in chosen if isinstance(chosen, list) else []:
+        if not any(name in (pool.name, pool.entry) for pool in site.pools):
+            names = ", ".join(pool.name for pool in site.pools)
+            yield Problem(("workload", "pool"), f"workload.pool: there is no GPU pool `{name}`", f"pools: {names}")
+    first = job.pool
+    for share in job.worker_groups[1:]:
+        for what, one, other in _unlike(first, share.pool):
+            yield Problem(
+                ("workload", "pool"),
+                f"the job's pools {first.name} and {share.pool.name} have not the same {what}: {one} and {other}",
+                "name pools alike, or a job for each",
+            )
+
+
+def _unlike(first: PoolValues, other: PoolValues) -> Iterator[tuple[str, object, object]]:
+    """In what two pools differ that a job's must have in common."""
+    pairs = (
+        ("machine type", first.spec.machine_type, other.spec.machine_type),
+        ("zone", first.zone, other.zone),
+        ("fabric", first.fabric, other.fabric),
+        ("driver", first.spec.driver, other.spec.driver),
+        ("taints", _taints(first), _taints(other)),
+        ("capacity", first.capacity, other.capacity),
+    )
+    return ((what, one, two) for what, one, two in pairs if one != two)
+
+
+def _taints(pool: PoolValues) -> str:
+    return ", ".join(sorted(f"{taint.key}={taint.value}" for taint in pool.spec.taints)) or "none"
 
 
 @rule("worker-resources")
@@ -60,23 +110,22 @@ def worker_resources(site: Site) -> Iterator[Problem]:
     job = site.job
     if job is None:
         return
-    worker, path = job.spec.worker, ("workload", "worker")
-    yield from _shared_memory(path, worker.shm, worker.memory)
+    path = ("workload", "worker")
+    yield from _shared_memory(path, job.worker_shm, job.worker_memory)
     colocated = shape_of(job.config).colocated
     a_gpu = CPUS_COLOCATED if colocated else CPUS_APART
     needed = a_gpu * job.gpus + CPUS_BUILDER
-    if worker.cpu < needed:
-        message = (
-            f"workload.worker.cpu {worker.cpu}: NeMo RL asks for {a_gpu} x {job.gpus} GPUs + {CPUS_BUILDER} = {needed}"
-        )
+    if job.worker_cpu < needed:
+        asks = f"{a_gpu} x {job.gpus} GPUs + {CPUS_BUILDER} = {needed}"
+        message = f"workload.worker.cpu {job.worker_cpu}: NeMo RL asks for {asks}"
         yield Problem((*path, "cpu"), message, f"use at least {needed}")
     machine = job.pool.machine if job.pool else None
     if machine is None or job.pool is None:
         return
     free = allocatable(machine, job.pool.max_pods_per_node)
     name = f"a node of {machine.name}"
-    yield from _fits_cpu((*path, "cpu"), "workload.worker.cpu", worker.cpu, free.cpu_millis, name)
-    yield from _fits_memory((*path, "memory"), "workload.worker.memory", worker.memory, free.memory_mib, name)
+    yield from _fits_cpu((*path, "cpu"), "workload.worker.cpu", job.worker_cpu, free.cpu_millis, name)
+    yield from _fits_memory((*path, "memory"), "workload.worker.memory", job.worker_memory, free.memory_mib, name)
 
 
 @rule("head-resources")

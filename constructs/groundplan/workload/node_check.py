@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -147,12 +148,14 @@ def main() -> int:
     interfaces = [name for name in get("PREFLIGHT_INTERFACES").split(",") if name]
     query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     path = f"/usr/local/nvidia/bin:{os.environ.get('PATH', '')}"
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.alarm(int(get("PREFLIGHT_LIMIT")))
     try:
         found = subprocess.run(query, capture_output=True, text=True, check=True, env={**os.environ, "PATH": path})
         _say(check_gpus(found.stdout, gpus, int(get("PREFLIGHT_MIN_DRIVER"))))
         _say(check_network(interfaces, int(get("PREFLIGHT_RDMA"))))
-        if int(get("PREFLIGHT_RDMA")):
-            _say(check_plugin(Path("/usr/local/gib"), os.environ.get("NCCL_TUNER_CONFIG_PATH", "")))
+        if get("PREFLIGHT_PLUGIN"):
+            _say(check_plugin(Path(get("PREFLIGHT_PLUGIN")), os.environ.get("NCCL_TUNER_CONFIG_PATH", "")))
         _say(check_storage(folder))
         if (folder / "passed").exists():
             _say("the nodes of this cluster have passed the all-reduce before")
@@ -164,7 +167,13 @@ def main() -> int:
     except (Failed, OSError, subprocess.CalledProcessError, ValueError) as error:
         sys.stderr.write(f"FAILED {error}\n")
         return 1
+    finally:
+        signal.alarm(0)
     return 0
+
+
+def _too_long(*_: object) -> None:
+    raise Failed(f"the checks took more than {os.environ['PREFLIGHT_LIMIT']} s; the last that passed is above")
 
 
 def _together(members: list[tuple[str, str]], gpus: int, floor: float) -> None:
@@ -172,7 +181,7 @@ def _together(members: list[tuple[str, str]], gpus: int, floor: float) -> None:
     node = [name for name, _ in members].index(os.environ["POD_NAME"])
     arguments = (node, len(members), gpus, members[0][1], floor)
     try:
-        processes.spawn(all_reduce, args=arguments, nprocs=gpus)
+        processes.spawn(all_reduce, args=arguments, nprocs=gpus, daemon=True)
     except Exception as error:  # torch wraps whatever a process raised
         raise Failed(str(error).strip().splitlines()[-1]) from None
 

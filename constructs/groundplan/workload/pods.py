@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from groundplan.gpu.values import gpu_toleration, own_tolerations
-from groundplan.kernel.gke import ACCELERATOR_LABEL, POOL_LABEL
+from groundplan.gpu.values import PoolValues, gpu_toleration, own_tolerations
+from groundplan.kernel.gke import ACCELERATOR_LABEL, MANAGED_NETWORKS_LABEL, POOL_LABEL
 from groundplan.kernel.quantities import MIB, parse_bytes
-from groundplan.workload import preflight
+from groundplan.workload import claims, preflight, waiting
 from groundplan.workload.environment import container_environment
 from groundplan.workload.script import FOLDER
-from groundplan.workload.values import JobValues
+from groundplan.workload.values import JobValues, Share
 
 #: Label of all pods of one job: the name of the RayCluster, which KubeRay's own labels carry, has a random end.
 JOB_LABEL = "groundplan/job"
@@ -35,20 +35,23 @@ def head_group(job: JobValues) -> dict[str, Any]:
     return {"serviceType": "ClusterIP", "rayStartParams": start, "template": _template(job, _head_spec(job), {})}
 
 
-def worker_group(job: JobValues) -> dict[str, Any]:
-    """The workers: one pod a node. Replicas are fixed, for a training that loses a node has to start again anyway."""
+def worker_group(job: JobValues, share: Share) -> dict[str, Any]:
+    """The workers of one pool: one pod a node. Replicas are fixed, for a training that loses a node has to start again
+    anyway."""
     annotations = _network_annotations(job)
+    if job.pool and job.pool.gpu:
+        annotations |= job.transport.annotations(job.pool.gpu)
     if job.spec.preflight.enabled:
         annotations[preflight.OWN_COMMAND] = "true"
     if job.queue and job.queue.topology:
         annotations["kueue.x-k8s.io/podset-preferred-topology"] = job.queue.topology
     return {
-        "groupName": "gpu",
-        "replicas": job.nodes,
-        "minReplicas": job.nodes,
-        "maxReplicas": job.nodes,
-        "rayStartParams": _start_params(job.spec.worker.shm),
-        "template": _template(job, _worker_spec(job), annotations),
+        "groupName": f"gpu{share.end}",
+        "replicas": share.nodes,
+        "minReplicas": share.nodes,
+        "maxReplicas": share.nodes,
+        "rayStartParams": _start_params(job.worker_shm),
+        "template": _template(job, _worker_spec(job, share), annotations),
     }
 
 
@@ -125,9 +128,11 @@ def _head_spec(job: JobValues) -> dict[str, Any]:
         "readinessProbe": {
             "httpGet": {"path": "/api/version", "port": DASHBOARD_PORT},
             "initialDelaySeconds": 10,
-            "periodSeconds": 5,
-            "timeoutSeconds": 5,
-            "failureThreshold": 10,
+            "periodSeconds": 10,
+            # While 16 nodes start their 128 actors the dashboard answers late; an unready head loses its Service, by
+            # which the operator asks for the job. Five minutes, then.
+            "timeoutSeconds": 10,
+            "failureThreshold": 30,
         },
         "volumeMounts": [
             {"name": "scripts", "mountPath": FOLDER, "readOnly": True},
@@ -146,11 +151,10 @@ def _head_spec(job: JobValues) -> dict[str, Any]:
 
 def worker_resources(job: JobValues) -> dict[str, str]:
     """What a worker asks for, as request and limit alike: Ray counts GPUs by the limit alone."""
-    spec = job.spec.worker
-    return {"cpu": str(spec.cpu), "memory": spec.memory, "nvidia.com/gpu": str(job.gpus)}
+    return {"cpu": str(job.worker_cpu), "memory": job.worker_memory, "nvidia.com/gpu": str(job.gpus)}
 
 
-def _worker_spec(job: JobValues) -> dict[str, Any]:
+def _worker_spec(job: JobValues, share: Share) -> dict[str, Any]:
     resources = worker_resources(job)
     mounts = [{"name": "shm", "mountPath": "/dev/shm"}, lustre_mount(job)]
     mounts += job.transport.mounts()
@@ -163,15 +167,20 @@ def _worker_spec(job: JobValues) -> dict[str, Any]:
         "securityContext": security_context(job),
         "volumeMounts": mounts,
     }
-    volumes = [_shm(job.spec.worker.shm), lustre_volume(job)]
+    volumes = [_shm(job.worker_shm), lustre_volume(job)]
     volumes += job.transport.volumes()
     spec: dict[str, Any] = {
         **pod_base(job),
-        "nodeSelector": _worker_selector(job),
+        "nodeSelector": _worker_selector(share.pool),
         "tolerations": tolerations(job),
         "containers": [container],
         "volumes": volumes,
     }
+    if before := [*waiting.init_containers(job), *job.transport.sidecars()]:
+        spec["initContainers"] = before
+    if claimed := claims.in_pod(job, share):
+        spec["resourceClaims"] = claimed
+        container["resources"] = {**container["resources"], "claims": claims.in_container(job, share)}
     if job.spec.preflight.enabled:
         container |= preflight.before_ray(job)
         container["env"] = [*container_environment(job), *preflight.settings(job)]
@@ -185,11 +194,10 @@ def security_context(job: JobValues) -> dict[str, Any]:
     return {"privileged": True} if job.spec.worker.privileged else {"capabilities": {"add": ["IPC_LOCK"]}}
 
 
-def _worker_selector(job: JobValues) -> dict[str, str]:
+def _worker_selector(pool: PoolValues) -> dict[str, str]:
     """The accelerator too, though the pool implies it: Kueue chooses a flavor by it before GKE adds anything."""
-    if job.pool is None:
-        return {}
-    return {ACCELERATOR_LABEL: job.pool.accelerator, POOL_LABEL: job.pool.name}
+    managed = {MANAGED_NETWORKS_LABEL: "auto"} if pool.claimed_nics else {}
+    return {ACCELERATOR_LABEL: pool.accelerator, POOL_LABEL: pool.name, **managed}
 
 
 def tolerations(job: JobValues) -> list[dict[str, str]]:

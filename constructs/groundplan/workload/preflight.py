@@ -9,10 +9,9 @@ submits the training when Ray runs on all of them. Under Kueue it is also one ad
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any
 
-from groundplan.workload.script import FOLDER
+from groundplan.workload.script import FOLDER, program
 from groundplan.workload.values import JobValues
 
 SCRIPT = "preflight.py"
@@ -22,13 +21,15 @@ OWN_COMMAND = "ray.io/overwrite-container-cmd"
 PASSED = "/tmp/groundplan-preflight-passed"
 
 _PROBE_SECONDS = 10
-#: Probes beyond the script's own time limit, so that it is the script that fails, with its message.
-_PROBE_SPARE = 12
+#: Minutes for the checks beside the wait for the other nodes: the writing, NCCL's start, 24 all-reduces.
+_CHECKS = 10
+#: Minutes beyond the program's own limit, so that it is the program that fails, with its message.
+_SPARE = 5
 
 
 def preflight_scripts() -> dict[str, str]:
     """File name -> text: node_check.py, which is a program of its own."""
-    return {SCRIPT: resources.files(__package__).joinpath("node_check.py").read_text("utf-8")}
+    return {SCRIPT: program("node_check.py")}
 
 
 def before_ray(job: JobValues) -> dict[str, Any]:
@@ -45,9 +46,14 @@ def before_ray(job: JobValues) -> dict[str, Any]:
         "startupProbe": {
             "exec": {"command": ["test", "-e", PASSED]},
             "periodSeconds": _PROBE_SECONDS,
-            "failureThreshold": job.spec.preflight.timeout_minutes * 60 // _PROBE_SECONDS + _PROBE_SPARE,
+            "failureThreshold": probe_minutes(job) * 60 // _PROBE_SECONDS,
         },
     }
+
+
+def probe_minutes(job: JobValues) -> int:
+    """Minutes after which the container is given up: five more than the program takes at worst."""
+    return job.spec.preflight.timeout_minutes + _CHECKS + _SPARE
 
 
 def mount() -> dict[str, Any]:
@@ -59,14 +65,17 @@ def settings(job: JobValues) -> list[dict[str, Any]]:
     """The script's settings, as environment variables of the worker's container."""
     gpu = job.pool.machine.gpu if job.pool and job.pool.machine else None
     spec = job.spec.preflight
+    floor = (gpu.bus_gb_per_s if gpu else 0) if spec.min_bus_gb_per_s is None else spec.min_bus_gb_per_s
     values = {
         "PREFLIGHT_NODES": job.nodes,
         "PREFLIGHT_GPUS": job.gpus,
         "PREFLIGHT_RDMA": gpu.rdma_nics if gpu else 0,
         "PREFLIGHT_INTERFACES": ",".join(nic.interface for nic in job.nics),
+        "PREFLIGHT_PLUGIN": job.transport.plugin,
         "PREFLIGHT_MIN_DRIVER": max(job.release.min_driver, gpu.min_driver if gpu else 0),
-        "PREFLIGHT_FLOOR": spec.min_bus_gb_per_s if job.nodes > 1 else 0,
+        "PREFLIGHT_FLOOR": floor if job.nodes > 1 else 0,
         "PREFLIGHT_TIMEOUT": spec.timeout_minutes * 60,
+        "PREFLIGHT_LIMIT": (spec.timeout_minutes + _CHECKS) * 60,
     }
     pod = {"POD_NAME": "metadata.name", "POD_IP": "status.podIP", "RAY_CLUSTER": "metadata.labels['ray.io/cluster']"}
     found: list[dict[str, Any]] = [{"name": name, "value": str(value)} for name, value in values.items()]

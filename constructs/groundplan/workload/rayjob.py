@@ -9,9 +9,9 @@ from typing import Any
 
 from groundplan.catalog import shipped
 from groundplan.kernel.gke import parse
-from groundplan.workload import prefetch
+from groundplan.workload import claims, prefetch
 from groundplan.workload.pods import JOB_LABEL, cpu_placement, head_group, pod_base, worker_group
-from groundplan.workload.preflight import preflight_scripts
+from groundplan.workload.preflight import preflight_scripts, probe_minutes
 from groundplan.workload.script import FOLDER, TRAIN, scripts
 from groundplan.workload.values import JobValues
 
@@ -25,7 +25,7 @@ ENTRYPOINT = f"bash {FOLDER}/{TRAIN}"
 
 def documents(job: JobValues) -> list[dict[str, Any]]:
     """The objects of a job, in the order in which they are created."""
-    found = [_config_map(job), _disruption_budget(job)]
+    found = [_config_map(job), _disruption_budget(job), *claims.documents(job, _metadata(job))]
     if job.spec.prefetch.enabled:
         found += prefetch.documents(job)
     found.append(ray_cluster(job) if job.spec.mode == "cluster" else ray_job(job))
@@ -35,13 +35,15 @@ def documents(job: JobValues) -> list[dict[str, Any]]:
 def digest(job: JobValues) -> str:
     """A short hash of what no update changes once it runs: KubeRay ignores edits of a RayJob's cluster, and a script
     that has been started is read no more. Labels, deadlines and retries are not in it: those are changed in place."""
-    fixed = {
+    fixed: dict[str, Any] = {
         "mode": job.spec.mode,
         "submission": job.spec.submission,
         "run": job.spec.run,
         "cluster": _cluster_spec(job),
         "scripts": _all_scripts(job),
     }
+    if claimed := claims.documents(job, {}):
+        fixed["claims"] = claimed
     text = json.dumps(fixed, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
 
@@ -62,6 +64,8 @@ def ray_job(job: JobValues) -> dict[str, Any]:
         "activeDeadlineSeconds": job.spec.deadline_hours * 3600,
         "backoffLimit": job.spec.retries,
     }
+    if job.spec.suspend and job.queue is None:  # under Kueue the field is Kueue's
+        spec["suspend"] = True
     if knows(job.kuberay, "pre_running_deadline"):
         spec["preRunningDeadlineSeconds"] = startup_seconds(job)
     if job.spec.submission == "K8sJobMode":
@@ -79,7 +83,7 @@ def ray_cluster(job: JobValues) -> dict[str, Any]:
 
 def startup_seconds(job: JobValues) -> int:
     """Seconds until the cluster must be ready, checks before the start included."""
-    checks = job.spec.preflight.timeout_minutes if job.spec.preflight.enabled else 0
+    checks = probe_minutes(job) if job.spec.preflight.enabled else 0
     return (job.spec.startup_minutes + checks) * 60
 
 
@@ -98,7 +102,7 @@ def _cluster_spec(job: JobValues) -> dict[str, Any]:
         "rayVersion": job.release.ray,
         "enableInTreeAutoscaling": False,
         "headGroupSpec": head_group(job),
-        "workerGroupSpecs": [worker_group(job)],
+        "workerGroupSpecs": [worker_group(job, share) for share in job.worker_groups],
     }
 
 

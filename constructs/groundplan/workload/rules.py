@@ -13,16 +13,29 @@ from findings.redaction import is_secret_name
 from groundplan.catalog import shipped
 from groundplan.kernel.images import parse_image
 from groundplan.kernel.protection import is_prod
-from groundplan.nemo_rl.places import place
-from groundplan.nemo_rl.shape import shape_of
 from groundplan.site.job import MAX_BASE_NAME
 from groundplan.site.resolve import Site
-from groundplan.workload import fit_rules, queue_rules, recipe_rules, training_rules
+from groundplan.workload import (
+    export_rules,
+    fit_rules,
+    lifecycle_rules,
+    local_rules,
+    queue_rules,
+    recipe_rules,
+    training_rules,
+)
 from groundplan.workload.environment import MANAGED, environment_of
-from groundplan.workload.training_rules import training_of
 from groundplan.workload.values import JobValues
 
-__all__ = ["fit_rules", "queue_rules", "recipe_rules", "training_rules"]
+__all__ = [
+    "export_rules",
+    "fit_rules",
+    "lifecycle_rules",
+    "local_rules",
+    "queue_rules",
+    "recipe_rules",
+    "training_rules",
+]
 
 _RELEASE_TAG = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
 
@@ -102,6 +115,35 @@ def cuda_driver(site: Site) -> Iterator[Problem]:
         yield Problem(path, message, hint)
 
 
+@rule("image-arch")
+def image_arch(site: Site) -> Iterator[Problem]:
+    """The job's image must run on the nodes' CPUs: A4X has Arm's, and the Ray head stands on the CPU pool's.
+
+    Head and workers share one reference, so that it must hold both. NVIDIA publishes NeMo RL for both from v0.5.0 on.
+    Of an image of your own nothing is known, which is a warning.
+
+    Source: NVIDIA-NeMo/RL, release notes of v0.5.0 (linux/amd64 and linux/arm64); GKE, "Set up Ray on GKE with A4X and
+    GB200", "exec format error".
+
+    Mend: a release from v0.5.0 on; of your own image one with both variants.
+    """
+    job = site.job
+    arch = job.pool.machine.arch if job and job.pool and job.pool.machine else "amd64"
+    if job is None or arch == "amd64":
+        return
+    own = site.profile.workload.image
+    if own is not None:
+        message = f"workload.image: `{own}` must hold a variant for {arch} (the workers) and for amd64 (the head)"
+        yield Problem(
+            ("workload", "image"), message, "see it with `docker buildx imagetools inspect`", Severity.WARNING
+        )
+    elif arch not in job.release.archs:
+        archs = " and ".join(job.release.archs)
+        message = f"NeMo RL {job.release.version} is published for {archs}, and the GPU nodes are {arch}"
+        hint = "use a release from v0.5.0 on, or an image of your own with both variants"
+        yield Problem(("workload", "release") if job.spec.release else ("workload",), message, hint)
+
+
 @rule("gib-nccl", Severity.WARNING)
 def gib_nccl(site: Site) -> Iterator[Problem]:
     """The gIB release may not work with the NCCL of the job's image: before v1.1.2 it may fail with 2.27 or older.
@@ -117,6 +159,10 @@ def gib_nccl(site: Site) -> Iterator[Problem]:
     gpu = job.pool.machine.gpu if job and job.pool and job.pool.machine else None
     if job is None or gpu is None or not gpu.rdma_nics or gib.image or site.profile.workload.image:
         return
+    arch = job.pool.machine.arch if job.pool and job.pool.machine else "amd64"
+    if arch != "amd64":
+        yield from _arm_gib(site, job, arch)
+        return
     least = str(site.catalog.gib.get(gib.version, {}).get("min_nccl", ""))
     if least and job.release.nccl and _version(job.release.nccl) < _version(least):
         message = (
@@ -125,6 +171,20 @@ def gib_nccl(site: Site) -> Iterator[Problem]:
         good = [name for name, entry in site.catalog.gib.items() if not entry.get("min_nccl")]
         hint = f"set `platform.gib.version: {good[0]}`" if good else f"use an image with NCCL {least} or newer"
         yield Problem(("platform", "gib", "version"), message, hint)
+
+
+def _arm_gib(site: Site, job: JobValues, arch: str) -> Iterator[Problem]:
+    """The same of the catalog's own tag for another architecture."""
+    tag = str(shipped("gib")[arch])
+    least = str(site.catalog.gib.get(tag, {}).get("min_nccl", ""))
+    if site.profile.platform.gib.arm64_image or not least or not job.release.nccl:
+        return
+    if _version(job.release.nccl) < _version(least):
+        message = (
+            f"gIB {tag} for {arch} may not work with NCCL {job.release.nccl}, which NeMo RL {job.release.version} holds"
+        )
+        hint = f"use a release with NCCL {least} or newer, or `platform.gib.arm64_image` of a newer gIB"
+        yield Problem(("workload", "release") if job.spec.release else ("workload",), message, hint)
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -165,7 +225,7 @@ def _usual_environment(site: Site) -> dict[str, str]:
     job = site.job
     if job is None:
         return {}
-    return environment_of(job.release, job.pool.machine if job.pool else None, job.config, job.mount_path)
+    return environment_of(job.release, job.pool.machine if job.pool else None, job.mount_path)
 
 
 _LEAVE_OUT = "leave it out, unless a support case asks for it"
@@ -213,52 +273,8 @@ def retries_checkpoints(site: Site) -> Iterator[Problem]:
         yield Problem(path, message, f"leave checkpoint_dir out: it is {job.folder}/checkpoints")
 
 
-@rule("export-backend")
-def export_backend(site: Site) -> Iterator[Problem]:
-    """The export step converts DTensor checkpoints, on the head's CPUs.
-
-    Megatron's converter needs GPUs and Megatron, neither of which the head has. Without checkpoints, or without an end
-    of the training (mode cluster), there is nothing to convert.
-
-    DTensor v2 writes what the converter reads with `checkpointing.model_save_format: torch_save`, from v0.6.0 on; with
-    safetensors it finds no `.metadata`, unless `checkpointing.save_consolidated` has made the export already.
-
-    Source: NVIDIA-NeMo/RL v0.6.0, examples/converters/convert_dcp_to_hf.py and convert_megatron_to_hf.py,
-    nemo_rl/utils/native_checkpoint.py line 252 (v0.4.0 and v0.5.0: 237 and 246).
-
-    Mend: set `checkpointing.model_save_format: torch_save`, or leave `workload.export` out; convert a Megatron
-    checkpoint by hand on a RayCluster (`mode: cluster`).
-    """
-    job = site.job
-    if job is None or not job.spec.export.enabled:
-        return
-    path = ("workload", "export", "enabled")
-    if job.spec.mode == "cluster":
-        yield Problem(path, "workload.export: mode cluster has no end of training to export after", "leave it out")
-    elif shape_of(job.config).backend == "megatron":
-        hint = "leave it out, and run examples/converters/convert_megatron_to_hf.py on a RayCluster (`mode: cluster`)"
-        yield Problem(path, "workload.export: a Megatron checkpoint cannot be converted on the head", hint)
-    elif not job.config.on("checkpointing.enabled"):
-        at = place(training_of(job), "checkpointing.enabled")
-        yield Problem(at, "workload.export needs checkpointing.enabled true", "set it to true, or leave the export out")
-    elif (reason := _unconvertible(job)) is not None:
-        at = place(training_of(job), "checkpointing.model_save_format", "policy.dtensor_cfg._v2")
-        yield Problem(at, f"workload.export: {reason[0]}", reason[1])
-
-
-def _unconvertible(job: JobValues) -> tuple[str, str] | None:
-    """Why the converter cannot read what DTensor v2 saves, and what to do; None when it can."""
-    config, key = job.config, "checkpointing.model_save_format"
-    saved = config.get(key)
-    if config.get("policy.dtensor_cfg._v2") is not True or saved is None:
-        return None
-    if not job.release.since("v0.6.0"):
-        reason = f"the converter of NeMo RL {job.release.version} cannot read what DTensor v2 saves"
-        return reason, f"set `policy.dtensor_cfg._v2: false` and `{key}: null`, or leave the export out"
-    if saved == "safetensors":
-        reason = f"the converter cannot read DTensor v2's sharded safetensors ({key})"
-        return reason, f"set `{key}: torch_save`, or leave the export out"
-    return None
+#: Keys of a RayJob alone.
+_OF_A_JOB = {"submission", "retries", "deadline_hours", "keep_minutes", "startup_minutes", "suspend"}
 
 
 @rule("cluster-mode", Severity.WARNING)
@@ -272,6 +288,6 @@ def cluster_mode(site: Site) -> Iterator[Problem]:
     job = site.job
     if job is None or job.spec.mode != "cluster":
         return
-    given = job.spec.model_fields_set & {"submission", "retries", "deadline_hours", "keep_minutes", "startup_minutes"}
+    given = job.spec.model_fields_set & _OF_A_JOB
     for name in sorted(given):
         yield Problem(("workload", name), f"workload.{name} has no effect with mode cluster", "leave it out")

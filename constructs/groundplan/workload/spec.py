@@ -16,6 +16,7 @@ from groundplan.kernel.fields import (
     Quantity,
     Section,
     TagVersion,
+    VariableName,
 )
 
 #: A Hugging Face repository: owner/name.
@@ -25,8 +26,12 @@ ModelName = Annotated[
         r"[A-Za-z0-9][-._A-Za-z0-9]*/[A-Za-z0-9][-._A-Za-z0-9]*", "a Hugging Face model such as Qwen/Qwen2.5-1.5B"
     ),
 ]
-VariableName = Annotated[
-    str, Matching(r"[A-Za-z_][A-Za-z0-9_]*", "an environment variable's name: letters, digits and underscores")
+EntryScript = Annotated[
+    str, Matching(r"/?(?:[A-Za-z0-9_][-._A-Za-z0-9]*/)*[-._A-Za-z0-9]+\.py", "a script such as examples/run_grpo.py")
+]
+#: The name of a RayJob: a DNS label of at most 47 characters.
+RayJobName = Annotated[
+    str, Matching(r"[a-z]([-a-z0-9]{0,45}[a-z0-9])?", "the name of a RayJob, as `kubectl get rayjobs` shows it")
 ]
 
 
@@ -44,12 +49,12 @@ class Head(Section):
 class Worker(Section):
     """A Ray worker: one a GPU node, with all of its GPUs and NICs."""
 
-    cpu: PositiveCount = 206
-    """CPUs."""
-    memory: Quantity = "2400Gi"
-    """Memory, shared memory included."""
-    shm: Quantity = "240Gi"
-    """Size of /dev/shm."""
+    cpu: PositiveCount | None = None
+    """CPUs. Default: the machine's, less 18 for the node's own (206 on A4 and A3 Ultra)."""
+    memory: Quantity | None = None
+    """Memory, shared memory included. Default: five sixths of the machine's, and at most 2400Gi."""
+    shm: Quantity | None = None
+    """Size of /dev/shm. Default: a quarter of the default memory, and at most 240Gi."""
     privileged: bool = False
     """Run privileged instead of with IPC_LOCK alone; RDMA needs no more than IPC_LOCK."""
 
@@ -60,8 +65,9 @@ class Preflight(Section):
 
     enabled: bool = False
     """Run them."""
-    min_bus_gb_per_s: Annotated[int, Field(ge=0, le=2000)] = 200
-    """Least bus bandwidth of the all-reduce between nodes, in GB/s; 0 measures without judging."""
+    min_bus_gb_per_s: Annotated[int, Field(ge=0, le=2000)] | None = None
+    """Least bus bandwidth of the all-reduce between nodes, in GB/s; 0 measures without judging. Default: the machine
+    type's, and 0 where no figure is known."""
     timeout_minutes: Annotated[int, Field(ge=5, le=240)] = 30
     """Minutes after which waiting for the other nodes counts as failure."""
 
@@ -93,14 +99,21 @@ class WorkloadSpec(Section):
     """Start of the RayJob's name; a hash of the job is added. Default: the recipe's name."""
     recipe: str = "grpo-gemma3-27b-gsm8k"
     """Recipe: base config, overrides and shape (`groundplan catalog recipes`)."""
+    config: str | None = None
+    """A NeMo RL configuration of your own instead of a recipe: a YAML file beside the profile. It may inherit
+    (`defaults:`) from files beside it, and from examples/configs/grpo_math_1B.yaml of the image."""
+    script: EntryScript | None = None
+    """Entry script of the image (examples/run_vlm_grpo.py), or one of your own on the shared volume. Default: the
+    release's for GRPO. Configurations of GRPO alone are judged."""
     release: TagVersion | None = None
     """NeMo RL release. Default: the catalog's."""
     image: Image | None = None
     """Image, for a mirror; it must hold the release. Default: the release's."""
     nodes: PositiveCount | None = None
     """GPU nodes of the job. Default: the recipe's."""
-    pool: ClusterName | None = None
-    """GPU pool of the job. Default: the first that has enough nodes."""
+    pool: ClusterName | Annotated[list[ClusterName], Field(min_length=1)] | None = None
+    """GPU pool of the job, or several of one machine type and zone. An entry with sub-blocks counts as all of its
+    pools. Default: the first entry that has enough nodes."""
     overrides: dict[str, Any] = {}
     """NeMo RL configuration keys and values, nested or dotted, over the recipe's. `+key` adds one that NeMo RL
     lacks."""
@@ -108,6 +121,10 @@ class WorkloadSpec(Section):
     """Environment variables of the head and the workers alike. Never a secret."""
     run: PositiveCount = 1
     """Raise it to start the same job again."""
+    resume_from: RayJobName | None = None
+    """Name of an earlier RayJob of the site, which has ended: the job goes on from its checkpoints."""
+    suspend: bool = False
+    """Stop the job and take its pods away; false again lets it go on from its last checkpoint."""
     submission: Literal["HTTPMode", "K8sJobMode"] = "HTTPMode"
     """How KubeRay hands the job to Ray."""
     retries: Count = 0

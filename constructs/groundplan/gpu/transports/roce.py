@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from groundplan.catalog import Gpu, Machine, shipped
-from groundplan.gpu.transports.base import NVIDIA, Transport
+from groundplan.gpu.transports.base import INSTALLER_NAMESPACE, NVIDIA, Transport, on_every_node, pause
 from groundplan.kernel.gke import ACCELERATOR_LABEL
 from groundplan.kernel.roce import ROCE_MTU
 from groundplan.platform.spec import Gib
@@ -19,12 +19,11 @@ from groundplan.platform.spec import Gib
 #: Volume name -> folder of a GPU node, and where pods have it: the driver's libraries and the gIB plugin.
 HOST_PATHS = {"nvidia": NVIDIA, "gib": ("/home/kubernetes/bin/gib", "/usr/local/gib")}
 
-TUNER_FOLDER = "/usr/local/gib/configs"
+TUNER_FOLDER = f"{HOST_PATHS['gib'][1]}/configs"
 
 NAME = "nccl-rdma-installer"
-NAMESPACE = "kube-system"
+NAMESPACE = INSTALLER_NAMESPACE
 REPOSITORY = "us-docker.pkg.dev/gce-ai-infra/gpudirect-gib/nccl-plugin-gib"
-PAUSE_IMAGE = "gke.gcr.io/pause:3.8"
 
 #: Copy the plugin to the node. Martian logging of the RDMA interfaces is turned off first: with it on, the kernel log
 #: floods. The interfaces are the node's, which hostNetwork shows.
@@ -40,46 +39,27 @@ cp -r /var/lib/gib/. /host/gib/
 """
 
 
-def installer_image(spec: Gib) -> str:
-    """The installer's image: a mirror's, or Google's at the pinned version."""
-    return spec.image or f"{REPOSITORY}:{spec.version}"
+def installer_image(spec: Gib, arch: str = "amd64") -> str:
+    """The installer's image: a mirror's, or Google's at the pinned version; for other architectures than amd64 at the
+    one that the catalog has, for their tags are fewer."""
+    if arch == "amd64":
+        return spec.image or f"{REPOSITORY}:{spec.version}"
+    return spec.arm64_image or f"{REPOSITORY}-{arch}:{shipped('gib')[arch]}"
 
 
-def rdma_accelerators(machines: Iterable[Machine]) -> list[str]:
-    """The accelerators whose machines have RDMA NICs, sorted."""
-    return sorted({m.gpu.accelerator for m in machines if m.gpu and m.gpu.rdma_nics})
+def rdma_accelerators(machines: Iterable[Machine], arch: str = "amd64") -> list[str]:
+    """The accelerators whose machines have RDMA NICs and this architecture, sorted."""
+    return sorted({m.gpu.accelerator for m in machines if m.gpu and m.gpu.rdma_nics and m.arch == arch})
 
 
-def daemon_set(image: str, accelerators: Sequence[str]) -> dict[str, Any]:
+def daemon_set(image: str, accelerators: Sequence[str], name: str = NAME) -> dict[str, Any]:
     """The installer on every node that carries one of these GKE accelerators, such as ``nvidia-b200``."""
-    labels = {"k8s-app": NAME}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": NAME, "namespace": NAMESPACE, "labels": labels},
-        "spec": {
-            "selector": {"matchLabels": labels},
-            "updateStrategy": {"type": "RollingUpdate"},
-            "template": {"metadata": {"labels": labels}, "spec": _pod(image, accelerators)},
-        },
-    }
-
-
-def _pod(image: str, accelerators: Sequence[str]) -> dict[str, Any]:
     on_accelerators = {"key": ACCELERATOR_LABEL, "operator": "In", "values": list(accelerators)}
+    return on_every_node(name, {"k8s-app": name}, _pod(image), on_accelerators)
+
+
+def _pod(image: str) -> dict[str, Any]:
     return {
-        "priorityClassName": "system-node-critical",
-        "hostNetwork": True,
-        "hostPID": True,
-        "automountServiceAccountToken": False,
-        "affinity": {
-            "nodeAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": {
-                    "nodeSelectorTerms": [{"matchExpressions": [on_accelerators]}]
-                }
-            }
-        },
-        "tolerations": [{"operator": "Exists"}],
         "initContainers": [
             {
                 "name": "install",
@@ -92,13 +72,7 @@ def _pod(image: str, accelerators: Sequence[str]) -> dict[str, Any]:
                 "volumeMounts": [{"name": name, "mountPath": f"/host/{name}"} for name in HOST_PATHS],
             }
         ],
-        "containers": [
-            {
-                "name": "pause",
-                "image": PAUSE_IMAGE,
-                "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"memory": "16Mi"}},
-            }
-        ],
+        "containers": [pause()],
         "volumes": [
             {"name": name, "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
             for name, (path, _) in HOST_PATHS.items()
@@ -107,8 +81,8 @@ def _pod(image: str, accelerators: Sequence[str]) -> dict[str, Any]:
 
 
 def environment(gpu: Gpu) -> dict[str, str]:
-    """gIB's settings for NCCL, and its tuner file."""
-    values: dict[str, str] = dict(shipped("gib")["nccl"])
+    """gIB's settings for NCCL, the machine's own where it has some, and its tuner file."""
+    values: dict[str, str] = dict(gpu.nccl or shipped("gib")["nccl"])
     if gpu.tuner:
         values["NCCL_TUNER_CONFIG_PATH"] = f"{TUNER_FOLDER}/{gpu.tuner}"
     return values
@@ -118,7 +92,9 @@ ROCE = Transport(
     name="roce",
     title="GPUDirect RDMA over RoCE",
     mtu=ROCE_MTU,
+    has_rdma=True,
     host_paths=HOST_PATHS,
     libraries=("/usr/local/gib/lib64", "/usr/local/nvidia/lib64"),
     environment=environment,
+    plugin=HOST_PATHS["gib"][1],
 )
