@@ -23,8 +23,8 @@ from groundplan.workload.spec import RayJobName
 def rayjob(profile: Path | None, explain: bool, resume_from: str | None, output: Path | None) -> None:
     """Print the Kubernetes objects of PROFILE's job, as its workload stack applies them.
 
-    They can be applied by kubectl as well, where namespace, claim and secrets are there already. With --resume-from they
-    are those of the same profile with `workload.resume_from: JOB`, which Terraform applies.
+    They can be applied by kubectl as well, where namespace, claim and secrets are there already. With --resume-from
+    they are those of the same profile with `workload.resume_from: JOB`, which Terraform applies.
     """
     from groundplan.emit.job_origins import explain_job
     from groundplan.emit.job_text import job_text
