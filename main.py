@@ -8,4 +8,5 @@ import os
 from groundplan.cli import cli, run
 
 if __name__ == "__main__":
-    run(lambda: cli.main(["synth", "--quiet", "--out", os.environ.get("CDKTF_OUTDIR", "cdktf.out")], "groundplan"))
+    arguments = ["synth", "-q", "-o", os.environ.get("CDKTF_OUTDIR", "cdktf.out")]
+    run(lambda: cli.main(arguments, "groundplan", standalone_mode=False))

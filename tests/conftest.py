@@ -4,10 +4,19 @@ import os
 
 import pytest
 
+import sites
 from groundplan.kernel.settings import PROFILE_VARIABLE
 
 os.environ.pop(PROFILE_VARIABLE, None)
 os.environ.setdefault("CHECKPOINT_DISABLE", "1")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _shared_sites(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One folder for all processes of a run: pytest-xdist gives each a base of its own in a common one."""
+    base = tmp_path_factory.getbasetemp()
+    sites.SHARED = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "sites"
+    sites.SHARED.mkdir(exist_ok=True)
 
 
 @pytest.fixture(autouse=True)

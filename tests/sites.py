@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -22,6 +25,9 @@ from groundplan.site.resolve import Site
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = sorted((ROOT / "profiles").glob("*.yaml"))
+
+#: Where the processes of one test run keep what synth writes; set by conftest.
+SHARED: Path | None = None
 
 #: The smallest profile there is.
 SMALL = """\
@@ -83,15 +89,33 @@ class Synthesized:
 
 @cache
 def synthesized(text: str = SMALL) -> Synthesized:
-    """Synthesize a profile's text once per test session."""
+    """Synthesize a profile's text once per test run: its processes share what one of them has written."""
     site = site_of(text)
-    folder = Path(mkdtemp(prefix="groundplan-test-"))
-    output = write_site(site, folder)
+    folder = _written_once(site, text)
     stacks = {
-        entry.name: _without_comments(json.loads(stack.file.read_text("utf-8")))
-        for entry, stack in zip(site.stacks, output.stacks, strict=True)
+        entry.name: _without_comments(
+            json.loads((folder / "stacks" / site.stack_name(entry.name) / "cdk.tf.json").read_text("utf-8"))
+        )
+        for entry in site.stacks
     }
     return Synthesized(site, folder, stacks)
+
+
+def written(text: str, folder: Path) -> Path:
+    """A copy of what synth writes for a profile's text, to be changed at will."""
+    return Path(shutil.copytree(synthesized(text).folder, folder))
+
+
+def _written_once(site: Site, text: str) -> Path:
+    """The folder of a site's output; two processes that come at once both write, and the first one's stays."""
+    root = SHARED or Path(mkdtemp(prefix="groundplan-test-"))
+    folder = root / hashlib.sha256(text.encode()).hexdigest()[:16]
+    if not folder.exists():
+        own = Path(mkdtemp(dir=root))
+        write_site(site, own)
+        with contextlib.suppress(OSError):  # the other process was faster
+            own.rename(folder)
+    return folder
 
 
 def documentation() -> list[Path]:

@@ -43,6 +43,7 @@ PLACED = {
 #: Modules that import something of ours inside a function -> why it cannot stand at the top.
 INSIDE_FUNCTIONS = {
     "groundplan.commands.": "a command's --help, and its other ways, do not wait for what one way needs",
+    "groundplan.__main__": "the program is loaded when its handlers of signals stand",
     "groundplan.cli": "the findings' colours are for those who have findings",
     "groundplan.emit.app": "cdktf takes a second to load, and only who synthesizes needs it",
     "groundplan.emit.revisions": "a diff of two folders needs neither profiles nor cdktf",

@@ -114,7 +114,7 @@ def test_no_profile_takes_that_of_the_environment(tmp_path: Path, monkeypatch: p
 
 def test_missing_file_is_a_finding_without_traceback(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["check", str(tmp_path / "none.yaml")])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "no such file" in result.output
 
 

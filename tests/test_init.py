@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
-from findings import UserError
+from findings import UserError, dotted
 from groundplan.cli import cli
-from sites import synthesized
+from groundplan.commands.tutorial_variables import UNUSED, VARIABLES
+from sites import ROOT, SMALL, site_of, synthesized
 
 #: As the tutorial's first step exports them.
 TUTORIAL = {
@@ -84,6 +86,14 @@ def test_h200(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("reservation", "value"),
     [
+        (
+            "https://www.googleapis.com/compute/v1/projects/owner-project/zones/us-central1-b/reservations/res",
+            "projects/owner-project/reservations/res",
+        ),
+        (
+            "//compute.googleapis.com/projects/owner-project/zones/us-central1-b/reservations/res",
+            "projects/owner-project/reservations/res",
+        ),
         ("res/reservationBlocks/b1", "projects/acme-research/reservations/res/reservationBlocks/b1"),
         (
             "projects/owner-project/reservations/res/reservationBlocks/b1/reservationSubBlocks/s1",
@@ -113,9 +123,61 @@ def test_a_token_in_a_wrong_variable_is_not_echoed(tmp_path: Path) -> None:
 
 
 def test_values_that_make_no_profile_write_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="was not written"):
+    with pytest.raises(UserError, match=r"was not written: correct \$NODE_ZONE$"):
         init(tmp_path, TUTORIAL | {"NODE_ZONE": "us-central1"}, "--from-env")
+    with pytest.raises(UserError, match=r"was not written: correct --zone$"):
+        init(tmp_path, TUTORIAL, "--from-env", "--zone", "us-central1")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_taken_and_what_is_not(tmp_path: Path) -> None:
+    former = {"NODE_LOCATION": "us-east4-b", "CONTROL_PLANE_LOCATION": "us-east4", "NETWORK": "net", "GS_BUCKET": "b"}
+    given = {k: v for k, v in TUTORIAL.items() if k not in ("NODE_ZONE", "CONTROL_PLANE_REGION")} | former
+    given |= {"GKE_VERSION": "1.35.2-gke.1842000", "REPLICA_COUNT": "3"}
+    output, file = init(tmp_path, given, "--from-env", "--nodes", "4")
+    profile = yaml.safe_load(file.read_text())
+    assert (profile["zone"], profile["region"], profile["network"]["primary"]["name"]) == (
+        "us-east4-b",
+        "us-east4",
+        "net",
+    )
+    assert profile["cluster"]["version"] == "1.35.2-gke.1842000"
+    assert profile["gpu"]["pools"][0]["nodes"] == 4
+    assert "NETWORK_PREFIX is set and was not taken: NETWORK names the network" in output
+    assert "GS_BUCKET is set and was not taken" in output
+    assert "REPLICA_COUNT" not in output
+
+
+def test_the_commented_profile_costs_what_the_default_one_does(tmp_path: Path) -> None:
+    """Machines and storage, that is: comments and names are all that it adds."""
+    _, file = init(tmp_path, {})
+    short = yaml.safe_load(SMALL)
+    commented, plain = site_of(file.read_text()), site_of(SMALL)
+    assert yaml.safe_load(file.read_text()).items() >= short.items()
+    assert commented.profile.cluster.cpu_pool == plain.profile.cluster.cpu_pool
+    assert commented.lustre == plain.lustre
+    assert [(p.name, p.max_nodes, p.spec.machine_type) for p in commented.pools] == [
+        (p.name, p.max_nodes, p.spec.machine_type) for p in plain.pools
+    ]
+
+
+def test_every_variable_is_documented(tmp_path: Path) -> None:
+    help_ = CliRunner().invoke(cli, ["init", "--help"]).output
+    page = (ROOT / "docs" / "tutorial-parity.md").read_text("utf-8")
+    for name, variable in VARIABLES.items():
+        assert name in help_
+        assert f"| `{name}` | `{dotted(variable.path)}` |" in page
+        if variable.formerly:
+            assert f"`{variable.formerly}`" in page
+    assert all(f"`{name}`" in page for name in (*UNUSED, "NETWORK_PREFIX"))
+
+
+def test_next_steps_work_as_they_are_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, ["init"])
+    assert "next: groundplan check, then groundplan synth\n" in done.output
+    assert CliRunner().invoke(cli, ["check"]).output == "profile.yaml: ok, no findings\n"
+    assert "next: groundplan check one.yaml, then" in CliRunner().invoke(cli, ["init", "one.yaml"]).output
 
 
 def test_an_existing_file_is_kept(tmp_path: Path) -> None:

@@ -248,4 +248,4 @@ class ProfileError(UserError):
 
 
 class UnavailableError(UserError):
-    """A tool or optional package that a command needs is absent; one line says how to get it. Exit code 2."""
+    """A tool, a package or a file that a command needs cannot be had; one line says how to mend it. Exit code 2."""

@@ -1,7 +1,7 @@
 """The groundplan program: a thin table of commands, each loaded when it is called.
 
-Exit codes: 0 done; 1 something in the profile or plan must be mended (nothing was written); 2 wrong usage, or a tool
-that the command needs is absent.
+Exit codes of every command: 0 done; 1 something in the profile or plan must be mended (nothing was written); 2 it could
+not be done as asked: wrong usage, a file that cannot be read or written, a tool that is absent; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import click
 
 from findings import ProfileError, UnavailableError, UserError
 from groundplan import __version__
+from groundplan.kernel import interrupts
 from groundplan.kernel.settings import is_on
+from groundplan.kernel.source import UNREADABLE
 
 #: Command -> where it is defined and its one-line help, so that `groundplan --help` loads none of them.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -74,28 +76,68 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point of the console script."""
-    run(lambda: cli.main(prog_name="groundplan", standalone_mode=True))
+    """What the console script calls, by way of ``groundplan.__main__``."""
+    run(lambda: cli.main(prog_name="groundplan", standalone_mode=False, color=_colour()))
 
 
-def run(program: Callable[[], None]) -> None:
-    """Run a program; every error the user can mend becomes a message without a traceback."""
+def run(program: Callable[[], object]) -> None:
+    """Run a program and end with its exit code; every error the user can mend becomes a message, never a traceback."""
     if not is_on("GROUNDPLAN_PLAIN_IMPORTS"):  # which is to show Python and jsii as they come
         # A short program that keeps nearly all it makes: looking for garbage costs a twentieth of `check`.
         gc.set_threshold(100_000)
+    interrupts.listen()
+    with click.Context(cli, color=_colour()).scope(cleanup=False):
+        code = _exit_code(program)
+    if stopped := interrupts.received():
+        _silence()  # jsii's parting words to a Node that was interrupted too
+        sys.exit(stopped)
+    sys.exit(code)
+
+
+def _exit_code(program: Callable[[], object]) -> int:
     try:
-        program()
+        code = program()
+        return code if isinstance(code, int) else 0
     except ProfileError as error:
         from findings.text import print_findings
 
-        print_findings(error.findings)
-        sys.exit(1)
-    except UnavailableError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(2)
-    except UserError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(1)
-    except BrokenPipeError:  # `groundplan rayjob ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        if not interrupts.received():
+            print_findings(error.findings)
+        return 2 if all(finding.rule == UNREADABLE for finding in error.findings) else 1
+    except (UserError, OSError) as error:
+        if isinstance(error, OSError) and is_on("GROUNDPLAN_DEBUG"):
+            raise
+        if isinstance(error, BrokenPipeError) and not interrupts.received():  # `groundplan rayjob ... | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        if not interrupts.received():
+            click.echo(f"error: {_reason(error)}", err=True)
+        return 1 if isinstance(error, UserError) and not isinstance(error, UnavailableError) else 2
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return 130
+    except Exception:
+        if interrupts.received():  # whatever a half-dead Node answered
+            return 130
+        raise
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong; of the system's own errors the file and the reason, without numbers."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+
+
+def _colour() -> bool | None:
+    """Whether output is coloured: never under NO_COLOR (https://no-color.org) and TERM=dumb, else on a terminal."""
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
+
+
+def _silence() -> None:
+    sys.stdout.flush()
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nothing, stream)

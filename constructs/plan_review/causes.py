@@ -29,6 +29,8 @@ _ASKED = frozenset({"replace_because_tainted", "replace_by_request"})
 
 def cause(change: Change, among: Sequence[Change]) -> str:
     """What forces it: arguments with both values, or what it follows. `among` are the changes of its plan."""
+    if change.action is Action.DESTROY and "(deposed " in change.address:
+        return "an earlier apply made the new one and left this old object behind (deposed)"
     if change.action is Action.DESTROY:
         return _REASONS.get(change.reason, "the plan destroys it")
     forcing = [each for each in display.differences(change) if each.forces]

@@ -82,4 +82,7 @@ def resource_forgotten(plans: Sequence[Plan]) -> Iterator[Breach]:
             if change.action is Action.FORGET:
                 message = f"{change.type} {change.label} is forgotten, not destroyed"
                 consequence = "it stays in the cloud, is paid on, and no state knows it"
+                if change.after:
+                    message = f"{change.type} {change.label} is made anew, and the old one is forgotten, not destroyed"
+                    consequence = "both stand: the old one stays in the cloud, is paid on, and no state knows it"
                 yield Breach(change.stack, change.address, message, "say who owns it now", consequence)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from plan_review import values
+from plan_review.values import Path
 
 #: Type -> arguments that show other resources of the stack, and change with them. Products register theirs.
 MIRRORS: dict[str, frozenset[str]] = {}
@@ -56,25 +57,32 @@ def _changed(entry: dict[str, Any], written: dict[str, Any]) -> bool:
     old, new = (body.get("before"), body.get("after")) if isinstance(body, dict) else (None, None)
     if not isinstance(old, dict) or not isinstance(new, dict):
         return True  # made or deleted outside, or told in a form that we cannot read
-    mirrored = MIRRORS.get(str(entry.get("type")), frozenset())
-    own = {key for key in {*old, *new} if key not in mirrored}
     expressions = written.get(without_indices(str(entry.get("address"))))
-    return _differ({key: old.get(key) for key in own}, {key: new.get(key) for key in own}, expressions)
+    return any(True for _ in differing(str(entry.get("type")), old, new, expressions))
 
 
-def _differ(old: Any, new: Any, expressions: Any) -> bool:
-    """Whether two values differ where `expressions` sets them; without expressions, anywhere."""
+def differing(kind: str, old: dict[str, Any], new: dict[str, Any], expressions: Any) -> Iterator[tuple[Path, Any, Any]]:
+    """(path, in the state, as it is) of what differs where `expressions` sets it; without expressions, anywhere."""
+    mirrored = MIRRORS.get(kind, frozenset())
+    own = [key for key in {**old, **new} if key not in mirrored]
+    yield from _differ({key: old.get(key) for key in own}, {key: new.get(key) for key in own}, expressions, ())
+
+
+def _differ(old: Any, new: Any, expressions: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
     if old == new or (_empty(old) and _empty(new)):
-        return False
+        return
     if isinstance(old, dict) and isinstance(new, dict):
         given = expressions if isinstance(expressions, dict) and not _leaf(expressions) else None
-        names = {*old, *new} if given is None else set(given)
-        return any(_differ(old.get(name), new.get(name), (given or {}).get(name)) for name in names)
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        names = {**old, **new} if given is None else given
+        for name in names:
+            yield from _differ(old.get(name), new.get(name), (given or {}).get(name), (*path, name))
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         each = expressions if isinstance(expressions, list) else [expressions] * len(old)
         padded = [*each, *([None] * len(old))]
-        return any(_differ(one, other, given) for one, other, given in zip(old, new, padded, strict=False))
-    return not _same_link(old, new)
+        for position, (one, other, given) in enumerate(zip(old, new, padded, strict=False)):
+            yield from _differ(one, other, given, (*path, position))
+    elif not _same_link(old, new):
+        yield path, old, new
 
 
 def _leaf(expressions: dict[str, Any]) -> bool:

@@ -36,7 +36,8 @@ class Change:
     `unknown`, `secret_before` and `secret_after` are Terraform's marks: true, or the shape of the value with true where
     a value is known only after the apply, or hidden. `replace_paths` are the arguments that force a replacement;
     `reason` is Terraform's word for why it acts; `refers` are the resources that its configuration names, and `written`
-    the expressions of that configuration (None where the plan holds none).
+    the expressions of that configuration (None where the plan holds none). `imported` is the identifier by which it is
+    taken into the state.
     """
 
     stack: str
@@ -55,6 +56,7 @@ class Change:
     create_first: bool = False
     refers: frozenset[str] = frozenset()
     written: Any = None
+    imported: str = ""
 
     @property
     def gone(self) -> bool:
@@ -145,6 +147,10 @@ class Plan:
     name, `charts` Helm charts as ``(release, chart, version)``. `outputs` are (name, before, after) of changed ones
     that are not sensitive; `hidden` the texts that are, which no report may show. `identical`: both configurations have
     the same bytes.
+
+    `drift` is what was changed outside Terraform, from the state to what is there. `deferred` are (address, reason),
+    `failed_checks` (check, message), `invocations` of actions (address, what triggers it), `revealed` outputs that were
+    sensitive and are no longer, and `standing` the number of resources in the state (None: not told).
     """
 
     stack: str
@@ -156,7 +162,12 @@ class Plan:
     charts: tuple[tuple[str, str, str], ...] = ()
     variables: tuple[tuple[str, Any], ...] = ()
     outputs: tuple[tuple[str, Any, Any], ...] = ()
-    drift: tuple[str, ...] = ()
+    drift: tuple[Change, ...] = ()
+    deferred: tuple[tuple[str, str], ...] = ()
+    failed_checks: tuple[tuple[str, str], ...] = ()
+    invocations: tuple[tuple[str, str], ...] = ()
+    revealed: tuple[str, ...] = ()
+    standing: int | None = None
     hidden: frozenset[str] = frozenset()
     simulated: bool = False
     errored: bool = False

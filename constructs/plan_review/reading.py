@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from findings import UserError
-from plan_review import sensitivity, values
+from plan_review import sensitivity, values, whole_plan
 from plan_review.drift import changed_outside, without_indices, written_expressions
 from plan_review.model import Action, Change, Plan
 
@@ -133,7 +133,8 @@ def plan_of(document: dict[str, Any], stack: str, file: str = "", digest: str = 
         if change:
             changes.append(change)
     changes.sort(key=lambda each: each.address)
-    hidden = frozenset(text for each in changes for text in sensitivity.hidden(each))
+    drift = _drift(document.get("resource_drift"), stack, configuration)
+    hidden = frozenset(text for each in (*changes, *drift) for text in sensitivity.hidden(each))
     changes = [sensitivity.without_hidden_values(each) for each in changes]
     return Plan(
         stack=stack,
@@ -145,8 +146,13 @@ def plan_of(document: dict[str, Any], stack: str, file: str = "", digest: str = 
         charts=versioned_charts(changes),
         variables=_variables(document),
         outputs=_outputs(document.get("output_changes")),
-        drift=changed_outside(document.get("resource_drift"), configuration),
+        drift=tuple(drift),
         hidden=hidden,
+        deferred=whole_plan.deferred(document),
+        failed_checks=whole_plan.failed_checks(document),
+        invocations=whole_plan.invocations(document),
+        revealed=whole_plan.revealed(document),
+        standing=whole_plan.standing(document),
         simulated=document.get("simulated") is True,
         errored=document.get("errored") is True,
         complete=document.get("complete") is not False,
@@ -187,15 +193,30 @@ def _change(entry: Any, stack: str, written: dict[str, Any]) -> Change | str | N
         create_first=body["actions"] == ["create", "delete"],
         refers=frozenset(_mentioned(written.get(plain), outer)),
         written=written.get(plain),
+        imported=values.text(body, "importing.id") or values.text(body, "importing.identity"),
     )
+
+
+def _drift(entries: Any, stack: str, configuration: Any) -> list[Change]:
+    """What was changed outside Terraform, as changes from what the state holds to what is there."""
+    addresses = changed_outside(entries, configuration)
+    written = written_expressions(configuration)
+    found = []
+    for each in entries if addresses else ():
+        change = _change(each, stack, written)
+        if isinstance(change, str) and isinstance(each, dict):  # told in a form that we cannot read
+            change = Change(stack, str(each.get("address")), str(each.get("type") or ""), "", Action.UPDATE)
+        if isinstance(change, Change) and change.address in addresses:
+            found.append(change)
+    return found
 
 
 def _action(body: dict[str, Any], entry: dict[str, Any]) -> Action:
     actions = [str(each) for each in body["actions"]]
     if "create" in actions and "delete" in actions:
         return Action.REPLACE
-    if "forget" in actions:
-        return Action.FORGET if "create" not in actions else Action.CREATE
+    if "forget" in actions:  # with "create": the new one is made, and the old one stays in the cloud
+        return Action.FORGET
     for word, action in (("create", Action.CREATE), ("delete", Action.DESTROY), ("update", Action.UPDATE)):
         if word in actions:
             return action

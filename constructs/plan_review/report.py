@@ -43,8 +43,12 @@ def no_trouble(result: Assessment) -> str:
         return "What would need a decision was accepted, each finding by name:"
     changed = sum(amount for action, amount in result.counts.items() if action not in QUIET)
     if not changed:
-        return "Nothing changes."
+        outputs = sum(len(plan.outputs) for plan in result.plans)
+        return f"No resource changes; {display.count(outputs, 'output')} will." if outputs else "Nothing changes."
     if result.counts.get(Action.CREATE) == changed and not result.counts.get(Action.NONE):
+        standing = sum(plan.standing or 0 for plan in result.plans)
+        if standing:
+            return f"Everything here is new; the state holds {count(standing, 'resource')} more, not shown by the plan."
         return "A first creation: everything is new, nothing that exists is touched."
     return f"{SAFE_MEANING[0].upper()}{SAFE_MEANING[1:]}."
 
@@ -54,6 +58,9 @@ def below(result: Assessment) -> list[str]:
     lines = [f"accepted: {each.text} (reason: {each.ignored})" for each in ignored(result)]
     lines = [*lines[:_HEAD], *([f"and {len(lines) - _HEAD} more accepted"] if len(lines) > _HEAD else [])]
     lines += result.unused_acceptances
+    taken = [f"{each.address} from {each.imported}" for plan in result.plans for each in plan.changes if each.imported]
+    if taken:
+        lines.append(f"taken into the state (import): {display.listed(taken, _HEAD)}")
     if not result.counting:
         lines += result.harmless[:_HEAD]
         if len(result.harmless) > _HEAD:
@@ -147,7 +154,7 @@ def ignored(result: Assessment) -> list[Finding]:
 
 def drifted(result: Assessment) -> list[str]:
     """Resources that were changed outside Terraform."""
-    return [display.plain(address) for plan in result.plans for address in plan.drift]
+    return [display.plain(each.address) for plan in result.plans for each in plan.drift]
 
 
 def outputs(result: Assessment) -> list[str]:

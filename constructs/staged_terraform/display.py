@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -19,7 +20,7 @@ class Progress:
     """Tells what is going on, on stderr: stack, step, resource, elapsed. A context manager."""
 
     def __init__(self) -> None:
-        self.live = sys.stderr.isatty()
+        self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self.started = time.monotonic()
         self.last = ("", "")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from importlib.util import find_spec
 
 from findings import UnavailableError
@@ -15,4 +17,5 @@ def require_optional_packages() -> None:
     """Raise OptionalPackageMissing, with the mend, unless grpcio and msgpack are there."""
     missing = [package for module, package in (("grpc", "grpcio"), ("msgpack", "msgpack")) if find_spec(module) is None]
     if missing:
-        raise OptionalPackageMissing(f"a rehearsal needs {' and '.join(missing)}: pip install 'groundplan[rehearsal]'")
+        command = f"{shlex.quote(sys.executable)} -m pip install {' '.join(missing)}"
+        raise OptionalPackageMissing(f"a rehearsal needs {' and '.join(missing)}: {command}")

@@ -10,7 +10,7 @@ import pytest
 from groundplan.emit.app import synthesize
 from groundplan.emit.rehearsal import outside_of, rehearse
 from rehearsal.conftest import said
-from sites import documentation, documented_profiles
+from sites import documentation, documented_profiles, written
 from staged_terraform import Options
 
 SMALL = "project: my-project\nzone: us-central1-b\nreservation: my-reservation\n"
@@ -38,11 +38,8 @@ COMMANDS = {
 def test_the_run_book_knows_the_recovery(
     terraform: None, tmp_path: Path, environment: str, stack: str, fault: str, needed: set[str]
 ) -> None:
-    profile = tmp_path / "p.yaml"
     backend = "backend: {gcs: {bucket: my-states}}\n" if environment == "prod" else ""
-    profile.write_text(f"{SMALL}environment: {environment}\n{backend}")
-    out = tmp_path / "out"
-    synthesize(profile, out)
+    out = written(f"{SMALL}environment: {environment}\n{backend}", tmp_path / "out")
     report = rehearse(out, Options(stack=stack, faults=(fault,)))
     assert report.ok, said(report)
     (outcome,) = report.faults

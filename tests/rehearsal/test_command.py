@@ -58,7 +58,7 @@ def test_without_the_extra_one_line_and_exit_2(tmp_path: Path, monkeypatch: pyte
     result = CliRunner().invoke(rehearse, [str(tmp_path)])
     assert result.exit_code == 2
     assert result.output.strip() == (
-        "groundplan rehearse: a rehearsal needs grpcio and msgpack: pip install 'groundplan[rehearsal]'"
+        f"groundplan rehearse: a rehearsal needs grpcio and msgpack: {sys.executable} -m pip install grpcio msgpack"
     )
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from groundplan.emit.app import synthesize
 from groundplan.emit.rehearsal import knowledge, rehearse
 from rehearsal.conftest import said
+from sites import written
 from staged_terraform import Options
 from staged_terraform.facts import without_fact
 from staged_terraform.report import Report
@@ -31,9 +31,8 @@ INVENTORIES = Path(__file__).parent / "inventories"
 @pytest.fixture(scope="module", params=PROFILES, ids=lambda path: path.stem)
 def output(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """A shipped profile's name and its synth output."""
-    folder = tmp_path_factory.mktemp("out") / "site"
-    synthesize(request.param, folder)
-    return request.param.stem, folder
+    text = request.param.read_text("utf-8")
+    return request.param.stem, written(text, tmp_path_factory.mktemp("out") / "site")
 
 
 def test_a_shipped_profile_passes_and_is_what_its_inventory_says(terraform: None, output: tuple[str, Path]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from review.plans import change, create, destroy, replaced, same, update
+from review.plans import change, create, destroy, replaced, same, update, written
 
 POOL = {
     "name": "gpu",
@@ -261,5 +261,31 @@ RISK |= {
 #: Rules on a plan as such: what its JSON says that trips it, and what does not.
 ON_WHOLE_PLANS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "plan-errored": ({"errored": True, "complete": True}, {"errored": False, "complete": True}),
+    "changed-outside": (
+        {
+            "resource_drift": [update("google_compute_firewall.f", {"priority": 1000}, {"priority": 1})],
+            "configuration": written("google_compute_firewall.f", priority={"constant_value": 1000}),
+        },
+        {
+            "resource_drift": [update("google_compute_firewall.f", {"priority": 1000}, {"priority": 1000, "x": []})],
+            "configuration": written("google_compute_firewall.f", priority={"constant_value": 1000}),
+        },
+    ),
+    "check-failed": (
+        {"checks": [{"address": {"to_display": "check.health"}, "status": "fail"}]},
+        {"checks": [{"address": {"to_display": "check.health"}, "status": "pass"}]},
+    ),
+    "change-deferred": (
+        {"deferred_changes": [{"reason": "provider_config_unknown", "resource_change": {"address": "a_b.c"}}]},
+        {"deferred_changes": []},
+    ),
+    "action-invoked": (
+        {"action_invocations": [{"address": "action.aws_lambda_invoke.clean", "type": "aws_lambda_invoke"}]},
+        {"action_invocations": []},
+    ),
+    "output-revealed": (
+        {"output_changes": {"o": {"actions": ["update"], "before_sensitive": True, "after_sensitive": False}}},
+        {"output_changes": {"o": {"actions": ["update"], "before_sensitive": True, "after_sensitive": True}}},
+    ),
     "plan-incomplete": ({"errored": False, "complete": False}, {"errored": False, "complete": True}),
 }

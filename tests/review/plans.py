@@ -49,6 +49,13 @@ def document(*changes: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"format_version": "1.2", "terraform_version": "1.11.4", "resource_changes": list(changes), **more}
 
 
+def written(address: str, **expressions: Any) -> dict[str, Any]:
+    """The configuration of one resource, as plans hold it."""
+    kind, _, name = address.partition(".")
+    resource = {"address": address, "type": kind, "name": name, "expressions": expressions}
+    return {"root_module": {"resources": [resource]}}
+
+
 def judged(*changes: dict[str, Any], **options: Any) -> Assessment:
     """The assessment of one plan."""
     more = options.pop("more", {})

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from groundplan.catalog.newer import pinned_versions
-from groundplan.emit.app import write_site
 from groundplan.emit.rehearsal import knowledge, schema_changes
-from sites import site_of
+from sites import written
 from staged_terraform.rehearsal import Options, Rehearsal
 from staged_terraform.report import Report
 from staged_terraform.server import Server
@@ -65,8 +64,7 @@ EDITS = {
 
 def synthesize(text: str, folder: Path) -> Path:
     """A profile's output."""
-    write_site(site_of(text), folder)
-    return folder
+    return written(text, folder)
 
 
 def outputs(root: Path) -> dict[str, Path]:

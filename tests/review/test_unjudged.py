@@ -9,7 +9,7 @@ import pytest
 from plan_review import text
 from plan_review.acceptance import Acceptance, parse
 from review.cases_of_risk import CLUSTER, LUSTRE, POOL, pool
-from review.plans import change, create, destroy, judged, slugs, update
+from review.plans import change, create, destroy, judged, slugs, update, written
 
 Object = dict[str, Any]
 
@@ -235,22 +235,16 @@ def test_a_number_of_nodes_that_only_the_apply_tells() -> None:
     assert "node_count is known only after the apply" in first_ten(result)
 
 
-def written(address: str, **expressions: Any) -> Object:
-    kind, _, name = address.partition(".")
-    resource = {"address": address, "type": kind, "name": name, "expressions": expressions}
-    return {"configuration": {"root_module": {"resources": [resource]}}}
-
-
 def test_what_nobody_set_may_be_unknown() -> None:
     entry = change("google_container_node_pool.p", ["create"], None, POOL, **UNKNOWN)
-    assert judged(entry, more=written(POOL_AT, name={"constant_value": "p"})).verdict == "safe"
-    given = written(POOL_AT, node_count={"references": ["data.x.y.z", "data.x.y"]})
+    assert judged(entry, more={"configuration": written(POOL_AT, name={"constant_value": "p"})}).verdict == "safe"
+    given = {"configuration": written(POOL_AT, node_count={"references": ["data.x.y.z", "data.x.y"]})}
     assert judged(entry, more=given).verdict == "needs a decision"
 
 
 def test_a_block_that_may_be_dynamic_and_is_unknown() -> None:
     entry = update("x_y.z", {"rule": [{"a": 1}], "tag": "t"}, {"tag": "t"}, after_unknown={"rule": True})
-    result = judged(entry, more=written("x_y.z", tag={"constant_value": "t"}))
+    result = judged(entry, more={"configuration": written("x_y.z", tag={"constant_value": "t"})})
     assert "x_y.z: rule is known only after the apply" in first_ten(result)
 
 

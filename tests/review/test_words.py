@@ -196,7 +196,7 @@ def test_a_long_line_is_cut_around_its_caret() -> None:
         (["update"], {}, Action.UPDATE),
         (["update"], {"previous_address": "a_b.old"}, Action.UPDATE),
         (["forget"], {}, Action.FORGET),
-        (["create", "forget"], {}, Action.CREATE),
+        (["create", "forget"], {}, Action.FORGET),
         (["no-op"], {"importing": {"id": "i"}}, Action.IMPORT),
         (["no-op"], {"previous_address": "a_b.old"}, Action.MOVE),
         (["no-op"], {}, Action.NONE),

@@ -22,7 +22,7 @@ REWARD = {
     "++env.reward_model.reward_model_cfg.enabled": True,
     "++env.reward_model.reward_model_cfg.reward_model_type": "bradley_terry",
     "++env.reward_model.dtensor_cfg.enabled": True,
-    "++env.reward_model.resources.gpus_per_node": 2,
+    "++env.reward_model.resources.gpus_per_node": 4,
 }
 TRUNCATED = "loss_fn.truncated_importance_sampling"
 CORRECTED = {"loss_fn.use_importance_sampling_correction": True}
@@ -232,7 +232,7 @@ CASES = [
             _row("F5", f"{G}.top_k", 0, 50),
             _row("F5", f"{G}.top_p", 0.95, 0.99, release="v0.5.0"),
             _row("F9", f"{VLLM}.max_model_len", 200000, 131072, recipe=LLAMA, says="131072"),
-            _row("F12", "++env.reward_model.resources.gpus_per_node", 8, 2, base=REWARD),
+            _row("F12", "++env.reward_model.resources.gpus_per_node", 8, 4, base=REWARD),
             _row(
                 "F13",
                 f"{G}.backend",
@@ -322,6 +322,14 @@ CASES = [
         over({"policy.tokenizer.name": "Qwen/Qwen2.5-1.5B-Instruct"}),
         at("policy.tokenizer.name"),
         ("vocabulary of 128256", "`policy.tokenizer.name: Qwen/Qwen2.5-1.5B`"),
+    ),
+    Case(
+        "first-worker",
+        over({f"{D}._v2": False, "checkpointing.model_save_format": None}, release="v0.8.0"),
+        over({f"{D}._v2": False, "checkpointing.model_save_format": None}, release="v0.7.0"),
+        at(f"{D}._v2"),
+        ("v0.8.0", "PR 4207", f"`{D}._v2: true`"),
+        "warning",
     ),
     Case(
         "checkpoint-deadline",

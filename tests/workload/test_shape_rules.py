@@ -372,3 +372,28 @@ def test_vllm_needs_room_for_its_cache() -> None:
     found = findings(job(8, megatron(tp=4, pp=4) | common("meta-llama/Llama-3.3-70B-Instruct", 1, 64, 32, 512, 4096)))
     (fit,) = [f for f in found if f.rule == "model-fit"]
     assert "70.6B / (TP 1 x PP 1) = 141 GB of weights per GPU, of 85 GB" in fit.message
+
+
+TEACHERS = "on_policy_distillation.non_colocated_teachers"
+
+
+def test_teachers_have_nodes_of_their_own() -> None:
+    """Two aliases of one checkpoint are one teacher, unless they are not to be put together."""
+    nodes, overrides = SHIPPED["grpo-qwen3-32b 4n"]
+    teachers = {
+        "+on_policy_distillation.enabled": True,
+        "+on_policy_distillation.teacher_model_by_agent_name.math": "a/b",
+        "+on_policy_distillation.teacher_model_by_agent_name.code": "a/b",
+        f"+{TEACHERS}.enabled": True,
+        f"+{TEACHERS}.default_teacher_cfg.num_nodes": 2,
+    }
+
+    def errors(nodes: int, overrides: dict[str, Any]) -> set[str]:
+        return {f.rule for f in findings(job(nodes, overrides, release="v0.7.0")) if f.severity is Severity.ERROR}
+
+    assert errors(nodes + 2, overrides | teachers) == set()
+    assert errors(nodes + 1, overrides | teachers) == {"model-parallel"}
+    apart = {"+on_policy_distillation.deduplicate_shared_teacher_checkpoints": False}
+    assert errors(nodes + 4, overrides | teachers | apart) == set()
+    own = {f"+{TEACHERS}.teacher_overrides.code.num_nodes": 1}
+    assert errors(nodes + 3, overrides | teachers | apart | own) == set()

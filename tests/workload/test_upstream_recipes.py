@@ -28,3 +28,20 @@ def test_no_false_alarm_over_nvidias_recipes(tag: str, tmp_path: Path) -> None:
     alarms = [f"{file}: {finding.rule}: {finding.message}" for file, finding in told]
     assert [a for a, (_, finding) in zip(alarms, told, strict=True) if finding.severity is Severity.ERROR] == []
     assert alarms == []
+
+
+@pytest.mark.skipif(not RECIPES.exists(), reason="NVIDIA's recipes are not at hand (../shared/reference/nemo)")
+def test_main_has_warnings_alone_at_a_release_that_is_not_confirmed(tmp_path: Path) -> None:
+    bare = tmp_path / "bare.yaml"
+    bare.write_text(BARE, "utf-8")
+    ours = [row for row in read(RECIPES) if row["tag"] == "main" and row["gpus_per_node"] == 8]
+    told = [finding for row in ours for finding in judged(row, "h200", bare)]
+    assert len(ours) > 20
+    assert {finding.severity for finding in told} == {Severity.WARNING}
+    assert {finding.rule for finding in told} == {
+        "release-unconfirmed",
+        "config-key",
+        "config-type",
+        "config-choice",
+        "first-worker",
+    }

@@ -52,6 +52,7 @@ def _plain(entry: Any) -> Any:
         dataclasses.asdict(entry) if dataclasses.is_dataclass(entry) and not isinstance(entry, type) else dict(entry)
     )
     hidden = ("name", "source", "date")
+    fields = {key: _plain(value) if isinstance(value, dict) else value for key, value in fields.items()}
     return {key: value for key, value in fields.items() if key not in hidden and value not in (None, (), [], {}, "")}
 
 

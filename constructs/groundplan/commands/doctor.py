@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,9 @@ CORE = (
     "cdktf-cdktf-provider-kubernetes",
     "cdktf-cdktf-provider-helm",
 )
+
+
+REHEARSAL = ("grpcio", "msgpack")
 
 
 @dataclass(frozen=True)
@@ -66,10 +70,10 @@ def examine() -> Iterator[Check]:
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield Check("python", sys.version_info >= (3, 11), version, "install Python 3.11 or newer")
     for package in CORE:
-        yield _package(package, "pip install groundplan")
+        yield _package(package, _install(package))
     yield _node()
-    yield _package("grpcio", "pip install 'groundplan[rehearsal]'", "rehearse")
-    yield _package("msgpack", "pip install 'groundplan[rehearsal]'", "rehearse")
+    for package in REHEARSAL:
+        yield _package(package, _install(package), "rehearse")
     yield _terraform()
     for provider, release in pinned_versions().items():
         yield Check(f"provider {provider}", True, f"{release} (pinned in the output, and the release that is tested)")
@@ -78,6 +82,19 @@ def examine() -> Iterator[Check]:
     )
     yield _tool("gcloud", ["version"], "install the Google Cloud CLI", "applying and day-2 work")
     yield _tool("kubectl", ["version", "--client"], "gcloud components install kubectl", "day-2 work")
+
+
+def _install(package: str) -> str:
+    """The command that installs a package into this very Python, at the version that groundplan asks for."""
+    wanted = next(
+        (
+            line.partition(";")[0].strip()
+            for line in importlib.metadata.requires("groundplan") or ()
+            if re.match(rf"{re.escape(package)}\b(?!-)", line)
+        ),
+        package,
+    )
+    return shlex.join((sys.executable, "-m", "pip", "install", wanted))
 
 
 def _package(name: str, mend: str, needed_for: str = "") -> Check:

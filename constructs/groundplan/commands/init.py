@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
+import shlex
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -14,43 +14,18 @@ import click
 import jinja2
 
 from findings import Finding, ProfileError, UserError
-from findings.redaction import looks_secret
+from findings.printing import write_text
 from findings.text import format_finding, print_findings
 from groundplan.commands.schema import schema_text
+from groundplan.commands.tutorial_variables import VARIABLES, Taken, variable_at, words_from_environment
 from groundplan.kernel.gke import parse_reservation
+from groundplan.kernel.settings import PROFILE_FILE, PROFILE_VARIABLE
 from groundplan.kernel.yaml_text import to_yaml
 from groundplan.site.check import check_profile
 from groundplan.site.profile import parse_profile
 
-#: The tutorial's variable -> the template's word. The first three cannot be guessed.
-VARIABLES = {
-    "PROJECT_ID": "project",
-    "NODE_ZONE": "zone",
-    "RESERVATION": "reservation",
-    "CONTROL_PLANE_REGION": "region",
-    "CLUSTER_NAME": "cluster",
-    "MACHINE_TYPE": "machine_type",
-    "GPU_TYPE": "accelerator",
-    "NETWORK": "network",
-    "GVNIC_NETWORK_PREFIX": "gvnic_prefix",
-    "RDMA_NETWORK_PREFIX": "rdma_prefix",
-    "LUSTRE_NAME": "lustre",
-    "LUSTRE_ZONE": "lustre_zone",
-    "NAMESPACE": "namespace",
-    "KSA_NAME": "service_account",
-    "CPU_MACHINE_TYPE": "cpu_machine_type",
-    "GKE_VERSION": "version",
-    "REPLICA_COUNT": "nodes",
-}
-REQUIRED = ("PROJECT_ID", "NODE_ZONE", "RESERVATION")
-
 #: The schema that the profile's first line points to, beside it.
 SCHEMA_FILE = "profile.schema.json"
-
-#: Read for their presence only.
-TOKENS = ("HF_TOKEN", "WANDB_API_KEY")
-
-_MACHINES = {"nvidia-b200": "a4-highgpu-8g", "nvidia-h200-141gb": "a3-ultragpu-8g"}
 
 
 @click.command()
@@ -68,73 +43,67 @@ _MACHINES = {"nvidia-b200": "a4-highgpu-8g", "nvidia-h200-141gb": "a3-ultragpu-8
 def init(file: Path, from_env: bool, force: bool, **options: Any) -> None:
     """Write a commented profile to FILE (default: profile.yaml).
 
-    With --from-env, the variables that Google's tutorial exports are read: PROJECT_ID, NODE_ZONE, RESERVATION and what
-    else is set. A token among them is never written, only a reference to it.
+    With --from-env, the variables that Google's tutorial exports are read: PROJECT_ID, NODE_ZONE and RESERVATION, which
+    must be set, and NETWORK_PREFIX, CONTROL_PLANE_REGION, CLUSTER_NAME, MACHINE_TYPE, GPU_TYPE, NETWORK,
+    GVNIC_NETWORK_PREFIX, RDMA_NETWORK_PREFIX, LUSTRE_NAME, LUSTRE_ZONE, NAMESPACE, KSA_NAME, CPU_MACHINE_TYPE,
+    GKE_VERSION and REPLICA_COUNT, where they are. An option that is given goes before its variable. Of HF_TOKEN and
+    WANDB_API_KEY only a reference is written, never the value.
     """
     if file.exists() and not force:
         raise UserError(f"{file} exists; give another name, or --force to overwrite it")
     if not file.parent.is_dir():
         raise UserError(f"the folder {file.parent} does not exist")
-    words = words_from_environment(os.environ) if from_env else dict(options, wandb=False, origin="")
-    text = render(words)
-    warnings = _checked(text, file, words.get("taken", {}))
+    typed = {name: value for name, value in options.items() if _is_given(name)}
+    taken = words_from_environment(_with_options(os.environ, typed)) if from_env else None
+    words = taken.words | typed if taken else dict(options, wandb=False, origin="")
+    sources = dict(taken.variables) if taken else {}
+    names = {word: f"${name}" for word, name in sources.items()} | {n: f"--{n.replace('_', '-')}" for n in typed}
+    text = render(words, file)
+    warnings = _checked(text, file, names)
     written = [file.name]
-    try:
-        file.write_text(text, "utf-8")
-        schema = file.parent / SCHEMA_FILE
-        if not schema.exists():
-            schema.write_text(schema_text(), "utf-8")
-            written.append(f"{SCHEMA_FILE} (for your editor)")
-    except OSError as error:
-        raise UserError(f"cannot write {file}: {error.strerror}") from None
+    write_text(file, text)
+    schema = file.parent / SCHEMA_FILE
+    if not schema.exists():
+        write_text(schema, schema_text())
+        written.append(f"{SCHEMA_FILE} (for your editor)")
     for finding in warnings:
         click.echo(format_finding(finding) + "\n", err=True)
-    if from_env:
-        click.echo(f"taken from the environment: {', '.join(words['taken'].values())}")
-        for token in words["tokens"]:
-            click.echo(
-                f"{token} is set: its value was not written; Terraform will ask for it (secrets: in the profile)"
-            )
-    click.echo(f"wrote {' and '.join(written)}\nnext: groundplan synth {file}")
+    if taken:
+        _tell(taken, {word: name for word, name in sources.items() if word not in typed})
+    argument = _argument(file)
+    click.echo(f"wrote {' and '.join(written)}\nnext: groundplan check{argument}, then groundplan synth{argument}")
 
 
-def words_from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """The template's words from the tutorial's variables. Raises UserError naming what is missing."""
-    given = {name: environment[name].strip() for name in VARIABLES if environment.get(name, "").strip()}
-    for name, value in given.items():
-        if looks_secret(value):
-            raise UserError(f"${name} holds what looks like a token; export it as HF_TOKEN or WANDB_API_KEY instead")
-    missing = [name for name in REQUIRED if name not in given]
-    if missing:
-        raise UserError(f"not exported: {', '.join(missing)}; --from-env needs them (see the tutorial's first step)")
-    words: dict[str, Any] = {VARIABLES[name]: value for name, value in given.items()}
-    prefix = environment.get("NETWORK_PREFIX", "").strip()
-    if prefix and "network" not in words:
-        words["network"] = f"{prefix}-nemo-rl"
-        given["NETWORK_PREFIX"] = prefix
-    words.setdefault("machine_type", _MACHINES.get(words.get("accelerator", ""), "a4-highgpu-8g"))
-    if _MACHINES.get(words.get("accelerator", "")) == words["machine_type"]:
-        del words["accelerator"]
-    count = words.get("nodes", "2")
-    if not str(count).isdigit():
-        raise UserError(f"$REPLICA_COUNT is {count} and must be a whole number")
-    words |= {"nodes": int(count), "pool": "gpu-pool", "site": _site_name(words.get("cluster", ""))}
-    words["wandb"] = bool(environment.get("WANDB_API_KEY"))
-    words["origin"] = " from the tutorial's variables"
-    words["tokens"] = [name for name in TOKENS if environment.get(name)]
-    words["taken"] = {VARIABLES.get(name, "network"): name for name in given}
-    return words
+def _is_given(option: str) -> bool:
+    return click.get_current_context().get_parameter_source(option) is not click.core.ParameterSource.DEFAULT
 
 
-def render(words: Mapping[str, Any]) -> str:
+def _with_options(environment: Mapping[str, str], typed: Mapping[str, Any]) -> dict[str, str]:
+    """The environment with the options that were given in the place of their variables."""
+    names = {variable.word: name for name, variable in VARIABLES.items()}
+    return dict(environment) | {names[word]: str(value) for word, value in typed.items() if word in names}
+
+
+def _tell(taken: Taken, variables: Mapping[str, str]) -> None:
+    click.echo(f"taken from the environment: {', '.join(variables.values())}")
+    for name, why in taken.unused.items():
+        click.echo(f"{name} is set and was not taken: {why}")
+    for token in taken.tokens:
+        click.echo(f"{token} is set: its value was not written; Terraform will ask for it (secrets: in the profile)")
+
+
+def _argument(file: Path) -> str:
+    """What a command needs to find `file`: nothing where it is the one that is meant when none is named."""
+    return "" if file == Path(PROFILE_FILE) and PROFILE_VARIABLE not in os.environ else f" {shlex.quote(str(file))}"
+
+
+def render(words: Mapping[str, Any], file: Path = Path(PROFILE_FILE)) -> str:
     """The profile's text; every value is written so that YAML reads it back as the same text."""
     reservation = _reservation(str(words["reservation"]))
     # Every word of the template is given: jinja would fill a missing one with its own globals (`namespace`).
-    values: dict[str, Any] = dict.fromkeys((*VARIABLES.values(), "pool", "wandb"))
+    values: dict[str, Any] = dict.fromkeys((*(variable.word for variable in VARIABLES.values()), "pool", "wandb"))
     values |= {
-        key: _scalar(value) if isinstance(value, str) and key != "origin" else value
-        for key, value in words.items()
-        if key not in ("taken", "tokens")
+        key: _scalar(value) if isinstance(value, str) and key != "origin" else value for key, value in words.items()
     }
     values["reservation"] = (
         {key: _scalar(value) for key, value in reservation.items()}
@@ -148,12 +117,7 @@ def render(words: Mapping[str, Any]) -> str:
         keep_trailing_newline=True,
         autoescape=False,  # YAML
     )
-    return environment.from_string(template).render(schema=SCHEMA_FILE, **values)
-
-
-def _site_name(cluster: str) -> str:
-    name = re.sub(r"[^-a-z0-9]", "-", cluster.lower())[:20].strip("-")
-    return name if re.match(r"[a-z]", name) else "nemo-rl"
+    return environment.from_string(template).render(schema=SCHEMA_FILE, argument=_argument(file), **values)
 
 
 def _reservation(text: str) -> dict[str, str]:
@@ -166,11 +130,18 @@ def _scalar(value: str) -> str:
     return to_yaml(value).partition("\n")[0]
 
 
-def _checked(text: str, file: Path, taken: Mapping[str, str]) -> list[Finding]:
-    """Refuse to write a profile that `check` would refuse; findings name the variable they come from."""
+def _checked(text: str, file: Path, names: Mapping[str, str]) -> list[Finding]:
+    """Refuse to write a profile that `check` would refuse; findings name the variable or option they come from."""
     try:
         return check_profile(*parse_profile(text, str(file)), folder=file.parent)[1]
     except ProfileError as error:
-        print_findings(error.findings)
-        source = f" from {', '.join(taken.values())}" if taken else ""
-        raise UserError(f"{file} was not written: the values{source} do not make a valid profile") from None
+        blamed = [variable_at(finding.path, names) for finding in error.findings]
+        # There is no file to look at: where the value came from is its place.
+        print_findings(
+            [
+                dataclasses.replace(finding, location=None, address=name or "a default that does not go with it")
+                for finding, name in zip(error.findings, blamed, strict=True)
+            ]
+        )
+        wrong = ", ".join(dict.fromkeys(filter(None, blamed))) or "the values, which do not go together"
+        raise UserError(f"{file} was not written: correct {wrong}") from None

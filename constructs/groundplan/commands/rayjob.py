@@ -8,6 +8,7 @@ import click
 from pydantic import TypeAdapter, ValidationError
 
 from findings import Finding
+from findings.printing import write_text
 from groundplan.kernel.settings import default_profile
 from groundplan.site.check import check_profile, checked_site
 from groundplan.site.profile import load_profile
@@ -19,7 +20,7 @@ from groundplan.workload.spec import RayJobName
 @click.argument("profile", required=False, type=click.Path(path_type=Path))
 @click.option("--explain", is_flag=True, help="Say where each value comes from instead: recipe, release, machine, you.")
 @click.option("--resume-from", metavar="JOB", help="Go on from the checkpoints of this earlier RayJob of the site.")
-@click.option("--output", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
 def rayjob(profile: Path | None, explain: bool, resume_from: str | None, output: Path | None) -> None:
     """Print the Kubernetes objects of PROFILE's job, as its workload stack applies them.
 
@@ -35,9 +36,7 @@ def rayjob(profile: Path | None, explain: bool, resume_from: str | None, output:
     if output is None:
         click.echo(text, nl=False)
         return
-    partial = output.with_name(f".{output.name}.partial")
-    partial.write_text(text, "utf-8")
-    partial.replace(output)
+    write_text(output, text)
 
 
 def _resumed(file: Path, job: str) -> tuple[Site, list[Finding]]:

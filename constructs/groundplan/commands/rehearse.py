@@ -12,6 +12,7 @@ import click
 from findings import RULES, Location, Subject, writers
 from findings.printing import print_report
 from groundplan import __version__
+from groundplan.kernel.settings import default_profile
 from staged_terraform import OptionalPackageMissing, require_optional_packages
 
 if TYPE_CHECKING:
@@ -21,13 +22,14 @@ _UNTIL = ("validate", "plan", "apply", "destroy")
 
 
 @click.command("rehearse")
-@click.argument("profile", type=click.Path(exists=True, path_type=Path))
+@click.argument("profile", required=False, type=click.Path(path_type=Path))
 @click.option("--until", type=click.Choice(_UNTIL), default="destroy", show_default=True, help="The last step to take.")
 @click.option("--stack", default="", metavar="STACK", help="Stop after this stack (network, storage, cluster, ...).")
 @click.option(
     "--fault", "faults", multiple=True, metavar="KIND[:TYPE]", help="Play a fault, then recover; TYPE may be `each`."
 )
 @click.option("--existing", multiple=True, metavar="TYPE/NAME", help="Something outside the site that exists already.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep plans and report in this folder.")
 @click.option(
     "--from",
@@ -46,7 +48,7 @@ _UNTIL = ("validate", "plan", "apply", "destroy")
 @click.pass_context
 def rehearse(
     context: click.Context,
-    profile: Path,
+    profile: Path | None,
     until: str,
     stack: str,
     faults: tuple[str, ...],
@@ -54,16 +56,18 @@ def rehearse(
     keep: Path | None,
     previous: Path | None,
     form: str,
+    output: Path | None,
 ) -> None:
     """Take a site through the real Terraform on simulated providers: no cloud, no credentials, no network.
 
-    PROFILE is a profile, or the folder of a synth output. The stacks are validated, planned and applied in order in
-    one simulated cloud, planned again (nothing may be left to change), and destroyed. Your state and folders are not
-    touched.
+    PROFILE is a profile (default: as for `groundplan synth`), or the folder of a synth output. The stacks are
+    validated, planned and applied in order in one simulated cloud, planned again (nothing may be left to change), and
+    destroyed. Your state and folders are not touched.
 
     Faults: quota, stock-out, reservation-not-found, timeout, api-disabled, drift, normalise, interrupt, kill, lock,
     failed-install; api-401, api-503, api-reset (of the Kubernetes API, when a stack that stands is refreshed).
     """
+    profile = profile or default_profile()
     try:
         require_optional_packages()
     except OptionalPackageMissing as problem:
@@ -73,13 +77,15 @@ def rehearse(
     from staged_terraform import Fault, NoStacks, Options, Progress, StackMissing, TerraformMissing, WheelMissing
     from staged_terraform import executable as terraform
 
+    if keep:
+        keep.mkdir(parents=True, exist_ok=True)  # said now, not after the rehearsal
     try:
         terraform()
         for each in faults:
             Fault.parse(each)
         named = frozenset(_existing(each) for each in existing)
         with tempfile.TemporaryDirectory(prefix="groundplan-synth-") as folder, Progress() as progress:
-            output, outside = _synth_output(profile, Path(folder))
+            folders, outside = _synth_output(profile, Path(folder))
             options = Options(
                 until=until,  # type: ignore[arg-type]
                 stack=stack,
@@ -88,10 +94,10 @@ def rehearse(
                 existing=named | outside,
                 keep=keep,
             )
-            report = rehearsed(output, options, progress)
+            report = rehearsed(folders, options, progress)
     except (TerraformMissing, WheelMissing, NoStacks, StackMissing, ValueError) as problem:
         _refuse(context, str(problem))
-    print_report(_render(form, report, profile), "groundplan rehearse")
+    print_report(_render(form, report, profile), "groundplan rehearse", output)
     context.exit(0 if report.ok else 1)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from findings import UserError
+from findings.printing import write_text
 from groundplan.commands.reference import reference_text
 from groundplan.kernel.documentation import document_sections
 from groundplan.site.profile import Profile
@@ -33,9 +33,11 @@ def schema_text() -> str:
 
 
 @click.command()
-@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.option(
+    "-o", "--output", "--out", "output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."
+)
 @click.option("--markdown", is_flag=True, help="The profile reference for people instead (docs/profile.md).")
-def schema(out: Path | None, markdown: bool) -> None:
+def schema(output: Path | None, markdown: bool) -> None:
     """Print the JSON Schema of profiles.
 
     Editors use it through the first line of a profile:
@@ -44,10 +46,7 @@ def schema(out: Path | None, markdown: bool) -> None:
     # yaml-language-server: $schema=profile.schema.json
     """
     text = reference_text() if markdown else schema_text()
-    if out is None:
+    if output is None:
         click.echo(text, nl=False)
-        return
-    try:
-        out.write_text(text, "utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {out}: {error.strerror}") from None
+    else:
+        write_text(output, text)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @click.argument("profile", required=False, type=click.Path(path_type=Path))
 @click.option(
     "-o",
+    "--output",
     "--out",
+    "out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("cdktf.out"),
     show_default=True,
@@ -33,8 +35,9 @@ if TYPE_CHECKING:
 def synth(profile: Path | None, out: Path, strict: bool, compare: bool, replace: bool, quiet: bool) -> None:
     """Write the Terraform stacks of PROFILE, its run-book and its job.
 
-    Without PROFILE, the one that GROUNDPLAN_PROFILE or the `profile` context of cdktf.json names is taken. Nothing is
-    written when a rule refuses the profile. One folder holds one site: each further site gets a folder of its own.
+    Without PROFILE, the one that GROUNDPLAN_PROFILE or the `profile` context of cdktf.json names is taken, else
+    profile.yaml. Nothing is written when a rule refuses the profile. One folder holds one site: each further site gets
+    a folder of its own.
 
     \b
     groundplan synth profiles/nemo-rl-b200.yaml

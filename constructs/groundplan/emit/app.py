@@ -11,15 +11,16 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from findings import Finding, ProfileError, UserError
+from findings import Finding, ProfileError, UnavailableError, UserError
 from groundplan.emit.artefacts import artefacts
 from groundplan.emit.modules import load, type_checks
-from groundplan.kernel import stack_files
+from groundplan.kernel import interrupts, stack_files
 from groundplan.site.check import checked_site
 from groundplan.site.resolve import Site
 from groundplan.site.stacks import entries_of
@@ -105,33 +106,34 @@ class SiteProgram:
         replace: bool = False,
     ) -> None:
         self.site = site
-        self.profile = Path(f"{site.name}.yaml") if profile is None else profile
+        self.profile = Path(f"{site.name}.yaml") if profile is None or str(profile) == "-" else profile
         """The file that the run-book's commands name."""
         self.folder = Path(os.path.abspath(out))  # noqa: PTH100  (resolve() would follow the user's symlinks)
         self.warnings = warnings or []
         """What the rules said of the profile without refusing it."""
         if not replace:
             _refuse_another_site(site.name, out, self.profile)
+        self._made = [each for each in (self.folder, *self.folder.parents) if not each.exists()]
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             scratch = tempfile.TemporaryDirectory(prefix=".groundplan-", dir=self.folder, ignore_cleanup_errors=True)
         except OSError as error:
-            raise UserError(f"cannot write to {out}: {error.strerror}") from None
+            raise UnavailableError(f"cannot write to {out}: {error.strerror}") from None
         self._scratch = scratch
-        load()
-        from groundplan.emit.stacks import add_stacks, build_app  # cdktf: a second, and only for who synthesizes
-
         try:
+            load()
+            from groundplan.emit.stacks import add_stacks, build_app  # cdktf: a second, and only for who synthesizes
+
             with type_checks():
                 self.app: App = build_app(Path(scratch.name))
                 """The cdktf app; stacks of your own may be added to it."""
                 self.stacks: Mapping[str, SiteStack] = MappingProxyType(add_stacks(self.app, site))
                 """Name (`network`, `storage`, ...) -> stack."""
         except RuntimeError as error:
-            scratch.cleanup()
+            self._clean_up()
             raise _cdktf_failed(error) from error
         except BaseException:
-            scratch.cleanup()
+            self._clean_up()
             raise
 
     def synth(self) -> Output:
@@ -149,14 +151,22 @@ class SiteProgram:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, "utf-8", newline="\n")
             stacks = tuple(_inspect(name, scratch, self.folder) for name in self._names(scratch))
-            _move_into_place(scratch, self.folder)
+            with interrupts.deferred():
+                _move_into_place(scratch, self.folder)
         except RuntimeError as error:
             raise _cdktf_failed(error) from error
         except OSError as error:
-            raise UserError(f"cannot write to {self.folder}: {error.strerror}") from None
+            raise UnavailableError(f"cannot write to {self.folder}: {error.strerror}") from None
         finally:
-            self._scratch.cleanup()
+            self._clean_up()
         return Output(self.site, self.folder, stacks, self.warnings)
+
+    def _clean_up(self) -> None:
+        """Remove the scratch folder, and what was made for an output that was not written."""
+        self._scratch.cleanup()
+        with suppress(OSError):  # not empty: there is an output
+            for folder in self._made:
+                folder.rmdir()
 
     def _names(self, scratch: Path) -> list[str]:
         """The site's stacks in their order, then those that the caller added."""

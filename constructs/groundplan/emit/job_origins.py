@@ -35,12 +35,12 @@ def _facts(site: Site, job: JobValues) -> list[Row]:
     machine = job.pool.spec.machine_type if job.pool else ""
     return [
         ("name", job.name, f"{of(spec.name, 'recipe')}; hash of what cannot be edited in place"),
-        ("recipe", job.recipe.name, own(spec, "recipe")),
+        ("recipe", job.recipe.name, f"file {job.file.name}" if job.file else own(spec, "recipe")),
         ("release", job.release.version, of(spec.release, "catalog default")),
         ("image", job.image, of(spec.image, release)),
         ("rayVersion", job.release.ray, release),
-        ("entry script", job.release.script, release),
-        ("base config", job.recipe.config, f"recipe {job.recipe.name}"),
+        ("entry script", job.release.script, of(spec.script, release)),
+        ("base config", *_base(job)),
         ("nodes", str(job.nodes), of(spec.nodes, f"recipe {job.recipe.name}")),
         ("GPUs per node", str(job.gpus), f"machine {machine}"),
         ("GPU pool", pools, of(spec.pool, "first with enough nodes")),
@@ -58,6 +58,12 @@ def _facts(site: Site, job: JobValues) -> list[Row]:
         ("retries", str(spec.retries), own(spec, "retries")),
         *[(s.variable, f"Secret {s.secret}, key {s.key}", "user: secrets") for s in job.secrets],
     ]
+
+
+def _base(job: JobValues) -> tuple[str, str]:
+    if job.file is None:
+        return job.recipe.config, f"recipe {job.recipe.name}"
+    return job.recipe.config, f"file {job.file.name}" + (f", over {job.file.base}" if job.file.base else "")
 
 
 def _environment(job: JobValues) -> list[Row]:
@@ -84,7 +90,10 @@ def _overrides(job: JobValues) -> list[Row]:
         "release": f"recipe's data set, as release {job.release.version} names it",
         "site": "site",
         "user": "user",
+        "file": f"file {job.file.name if job.file else ''}: its group replaces the base's",
     }
-    return [
+    values = job.file.values if job.file else {}
+    file = [(path, value_text(value), f"file {job.file.name if job.file else ''}") for path, value in values.items()]
+    return file + [
         (f"{o.prefix}{o.path}", "" if o.prefix == "~" else value_text(o.value), names[o.origin]) for o in job.overrides
     ]

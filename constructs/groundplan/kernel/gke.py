@@ -121,9 +121,9 @@ class ReservationPath:
 
 
 _RESERVATION = re.compile(
-    r"(?:https://[a-z]+\.googleapis\.com/(?:compute/)?[^/]+/)?"
+    r"(?:(?:https?:)?//[a-z]+\.googleapis\.com/(?:(?:compute/)?(?:v1|beta|alpha)/)?)?"
     r"(?:projects/(?P<project>[^/]+)/)?(?:zones/[^/]+/)?(?:reservations/)?(?P<name>[^/]+)"
-    r"(?:/reservationBlocks/(?P<block>[^/]+))?(?:/reservationSubBlocks/(?P<sub_block>[^/]+))?"
+    r"(?:/reservationBlocks/(?P<block>[^/]+))?(?:/reservationSubBlocks/(?P<sub_block>[^/]+))?/?"
 )
 
 

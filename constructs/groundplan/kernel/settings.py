@@ -10,6 +10,9 @@ from findings import UserError
 
 PROFILE_VARIABLE = "GROUNDPLAN_PROFILE"
 
+#: The profile that is meant when nothing names one: what `groundplan init` writes.
+PROFILE_FILE = "profile.yaml"
+
 
 def is_on(variable: str) -> bool:
     """Whether a switch in the environment is on: set, and not to 0."""
@@ -17,7 +20,10 @@ def is_on(variable: str) -> bool:
 
 
 def default_profile(folder: Path = Path()) -> Path:
-    """The profile that the environment or `folder`'s cdktf.json names. Raises UserError when neither does."""
+    """The profile that the environment or `folder`'s cdktf.json names, else `folder`'s profile.yaml.
+
+    Raises UserError when there is none of them.
+    """
     named = os.environ.get(PROFILE_VARIABLE)
     if named:
         return Path(named)
@@ -27,8 +33,11 @@ def default_profile(folder: Path = Path()) -> Path:
         named = context.get("profile")
     except (OSError, ValueError, AttributeError):
         named = None
-    if not named:
-        raise UserError(
-            f"no profile named; give one as argument, set {PROFILE_VARIABLE}, or set `context.profile` in cdktf.json"
-        )
-    return folder / str(named)
+    if named:
+        return folder / str(named)
+    if (folder / PROFILE_FILE).is_file():
+        return folder / PROFILE_FILE
+    raise UserError(
+        f"no profile named, and there is no {PROFILE_FILE} here: give one as argument, set {PROFILE_VARIABLE}, set"
+        " `context.profile` in cdktf.json, or write one with `groundplan init`"
+    )

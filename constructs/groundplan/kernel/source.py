@@ -8,6 +8,7 @@ refuses what plain YAML loaders let pass silently: duplicate keys, aliases, merg
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -69,11 +70,15 @@ class Source:
         return Location(self.file, line, column, mask_secrets(text))
 
 
+#: What is found of a file that cannot be read: nothing of it was judged.
+UNREADABLE = "profile-unreadable"
+
+
 def read_source(file: Path) -> Source:
-    """Read a profile file. Raises ProfileError with one finding for what stops the reading."""
+    """Read a profile file, or standard input for ``-``. Raises ProfileError with one finding for what stops it."""
     name = str(file)
     try:
-        raw = file.read_bytes()
+        raw = sys.stdin.buffer.read() if name == "-" else file.read_bytes()
     except FileNotFoundError:
         raise _unreadable(name, "there is no such file", "give the path of a profile, e.g. profiles/nemo-rl-b200.yaml")
     except IsADirectoryError:
@@ -300,4 +305,4 @@ def _in_secrets(lines: tuple[str, ...], line: int) -> bool:
 
 
 def _unreadable(name: str, message: str, hint: str) -> ProfileError:
-    return ProfileError([Finding("profile-unreadable", Severity.ERROR, message, hint, location=Location(name, 1, 1))])
+    return ProfileError([Finding(UNREADABLE, Severity.ERROR, message, hint, location=Location(name, 1, 1))])

@@ -9,7 +9,8 @@ from findings import Problem, ProfilePath, Severity
 from groundplan.catalog import shipped
 from groundplan.nemo_rl.config import VLLM, Config
 from groundplan.nemo_rl.config_rules import known_keys
-from groundplan.nemo_rl.places import OVERRIDES, place, written, written_twice
+from groundplan.nemo_rl.places import CONFIG, OVERRIDES, given, place, written, written_twice
+from groundplan.nemo_rl.releases import GRPO
 from groundplan.nemo_rl.shape import shape_of, sizes_of
 from groundplan.nemo_rl.stated import setting, stated
 from groundplan.nemo_rl.training import Training, check
@@ -97,7 +98,7 @@ def config_required(training: Training) -> Iterator[Problem]:
 
     Mend: give the key a value; its default is what the finding names.
     """
-    gone, own = missing(training), written(training.overrides)
+    gone, own = missing(training), given(training)
     for key in _required(training):
         if key in training.config.values or training.config.has(key) or any(_covers(path, key) for path in gone):
             continue
@@ -138,6 +139,11 @@ def missing(training: Training) -> dict[str, tuple[ProfilePath, str]]:
     defaults = training.release.since("v0.7.0")  # the class of loss_fn has them
     needed = [key for key in shipped("nemo_rl")["needed"] if not (defaults and key.startswith("loss_fn."))]
     found: dict[str, tuple[ProfilePath, str]] = {}
+    if training.release.algorithm != GRPO:
+        return found
+    if training.file_name:
+        lost = [key for key in needed if key not in training.config.values and not training.config.has(key)]
+        found = dict.fromkeys(lost, (CONFIG, f"`{training.file_name}`"))
     for path, (at, prefix, value) in written(training.overrides).items():
         # A leaf set to null is of the wrong type, which config-type says.
         group = path not in training.release.keys and path not in training.recipe.sets

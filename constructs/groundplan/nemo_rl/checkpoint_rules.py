@@ -9,6 +9,7 @@ from findings import Problem, Severity
 from groundplan.nemo_rl.conditions import Broken, Condition, Facts, broken, judged
 from groundplan.nemo_rl.deadline import SAVE_BY, must_save_by
 from groundplan.nemo_rl.places import place
+from groundplan.nemo_rl.stated import shown
 from groundplan.nemo_rl.training import Training, check
 
 _C = "checkpointing"
@@ -108,12 +109,33 @@ def checkpoint_options(training: Training) -> Iterator[Problem]:
     yield from judged(training, CHECKPOINTS)
 
 
+@check("first-worker", Severity.WARNING)
+def first_worker(training: Training) -> Iterator[Problem]:
+    """DTensor's first worker, `policy.dtensor_cfg._v2: false`, goes: from v0.8.0 on it may be refused.
+
+    Upstream refuses it at set-up and has deleted it; whether v0.8.0 is without it is not confirmed. The second worker
+    wants `_v2` written out, and a format of its checkpoints.
+
+    Source: NVIDIA-NeMo/RL PR 4196, 4207 and 4198 (merged in September 2026).
+
+    Mend: set `policy.dtensor_cfg._v2: true` and `checkpointing.model_save_format: safetensors`.
+    """
+    facts = Facts(training)
+    if not training.release.since("v0.8.0") or not facts.dtensor or facts.second:
+        return
+    now, version = shown(facts.get(_SECOND)), training.release.version
+    message = f"`{_SECOND}` is {now}, which NeMo RL {version} may refuse at set-up (PR 4207; not confirmed of it)"
+    hint = f"set `{_SECOND}: true` and `{_FORMAT}: safetensors`"
+    yield Problem(place(training, _SECOND, "policy.dtensor_cfg.enabled"), message, hint)
+
+
 @check("checkpoint-deadline", Severity.WARNING)
 def checkpoint_deadline(training: Training) -> Iterator[Problem]:
     """The last checkpoint is saved before the job's deadline.
 
-    NeMo RL's clock starts with the training loop, the deadline's when the job is submitted; a job that is ended between
-    two saves loses up to save_period steps.
+    At the end of the first step after that time NeMo RL saves and ends the training, as a success. Its clock starts
+    with the training loop, the deadline's when the job is submitted; a job that is ended between two saves loses up to
+    save_period steps.
 
     Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/utils/timer.py line 260; KubeRay API reference, activeDeadlineSeconds.
 

@@ -15,7 +15,7 @@ from findings import Problem, Severity
 from groundplan.nemo_rl.bounds_rules import unjudged
 from groundplan.nemo_rl.config import Config
 from groundplan.nemo_rl.models import ModelShape, model_shape
-from groundplan.nemo_rl.places import place, written
+from groundplan.nemo_rl.places import given, place
 from groundplan.nemo_rl.shape import Shape, shape_of
 from groundplan.nemo_rl.stated import FIRST, catalog, shown, stated
 from groundplan.nemo_rl.training import Training
@@ -152,7 +152,7 @@ def judged(training: Training, table: Iterable[Condition]) -> Iterator[Problem]:
 
 def _named(facts: Facts, keys: tuple[str, ...]) -> str:
     """The key that is wrong with its value, and the others that the user wrote with theirs."""
-    own = written(facts.training.overrides)
+    own = given(facts.training)
     named = [keys[0], *(key for key in keys[1:] if key in own)]
     there = facts.config.values
     return ", and ".join(f"`{key}` is {shown(facts.get(key)) if key in there else 'not set'}" for key in named)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundplan.catalog import shipped
+from groundplan.nemo_rl.config_file import ConfigFile
 from groundplan.nemo_rl.hydra import Override
 from groundplan.nemo_rl.releases import Recipe, Release, flatten
 
@@ -112,12 +113,16 @@ class Config:
         return self.values.get(group) is not None or any(p.startswith(group + ".") for p in self.values)
 
 
-def start(release: Release, recipe: Recipe) -> Draft:
-    """The configuration before anything is set: the release's base config with what the recipe's file sets."""
+def start(release: Release, recipe: Recipe, file: ConfigFile | None = None) -> Draft:
+    """The configuration before anything is set: the release's base config with what the recipe's file sets, or the
+    user's own `file`."""
     keys = release.keys
-    draft = Draft(dict(keys), anything_goes=not keys or bool(release.unconfirmed))
+    draft = Draft({} if file and file.whole else dict(keys), anything_goes=not keys or bool(release.unconfirmed))
     for path, value in recipe.sets.items():
         draft._store(path, value, delete=False)
+    for group in file.taken if file else ():
+        for path in [p for p in keys if p.startswith(group + ".") and p not in recipe.sets and p in draft.values]:
+            draft.set("~" + path, None, "file")
     return draft
 
 

@@ -34,6 +34,7 @@ def config_key(training: Training) -> Iterator[Problem]:
     Mend: write the key as the release has it; the finding names the nearest, or where the key has moved to.
     """
     known, unsure = known_keys(training), training.release.unconfirmed
+    known |= {path: value for path, value in training.file.items() if known and path not in known}
     for path, (place, prefix, value) in written(training.overrides).items():
         if not _PATH.fullmatch(path) or prefix not in _PREFIXES:
             message = f"override `{prefix}{path}` is no configuration path"
@@ -83,9 +84,12 @@ def config_sweep(training: Training) -> Iterator[Problem]:
 
 
 def known_keys(training: Training) -> dict[str, Any]:
-    """Every leaf of the base config and of the recipe's file, with its value; empty when the release has no file."""
+    """Every leaf of the base config and of the recipe's file, with its value; empty when the release has no file.
+
+    What a user's own file sets is no default, and is left out.
+    """
     keys = training.release.keys
-    return {**keys, **training.recipe.sets} if keys else {}
+    return {**keys, **({} if training.file_name else training.recipe.sets)} if keys else {}
 
 
 def _under_nothing(path: str, known: dict[str, Any]) -> bool:

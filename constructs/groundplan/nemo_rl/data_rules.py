@@ -10,11 +10,14 @@ from groundplan.nemo_rl.config import VLLM
 from groundplan.nemo_rl.models import model_shape
 from groundplan.nemo_rl.places import place
 from groundplan.nemo_rl.releases import WORKDIR
+from groundplan.nemo_rl.shape import reward_model_on
 from groundplan.nemo_rl.stated import setting
 from groundplan.nemo_rl.training import Training, check, lies_under
 
 _TEMPLATE = "policy.tokenizer.chat_template_kwargs"
 _REWARD, _GYM = "env.reward_model", "env.should_use_nemo_gym"
+#: What NVIDIA's recipes write where a path of one's own belongs: not judged.
+PLACEHOLDER = "/path/to/"
 _FILES = (".jsonl", ".json", ".csv", ".parquet", ".arrow", ".txt")
 _TOKENIZER, _MODEL = "policy.tokenizer.name", "policy.model_name"
 
@@ -40,7 +43,7 @@ def _off_the_volume(facts: Facts) -> Broken | None:
     paths += ["data.default.prompt_file", "data.default.system_prompt_file"]
     for path in paths:
         file = facts.config.text(path)
-        if not file.startswith("/") or file.startswith("/path/to/"):
+        if not file.startswith("/") or file.startswith(PLACEHOLDER):
             continue
         if not lies_under(file, WORKDIR) and not facts.training.shares(file):
             reason = (
@@ -94,7 +97,7 @@ def _workers(facts: Facts) -> Broken | None:
 
 
 def _reward_model(facts: Facts) -> Broken | None:
-    if not facts.on(f"{_REWARD}.enabled"):
+    if not reward_model_on(facts.config):
         return None
     needs = {
         f"{_REWARD}.reward_model_cfg.enabled": True,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from findings import Problem
 from groundplan.nemo_rl.conditions import Broken, Condition, Facts, broken, judged
 from groundplan.nemo_rl.config import VLLM
+from groundplan.nemo_rl.shape import reward_model_on
 from groundplan.nemo_rl.training import Training, check
 
 _G = "policy.generation"
@@ -57,7 +58,7 @@ def _longest(facts: Facts) -> Broken | None:
 
 
 def _reward_nodes(facts: Facts) -> Broken | None:
-    if not facts.on("env.reward_model.enabled"):
+    if not reward_model_on(facts.config):
         return None
     unit, total = (
         ("num_nodes", facts.shape.nodes) if facts.shape.nodes > 1 else ("gpus_per_node", facts.shape.gpus_per_node)

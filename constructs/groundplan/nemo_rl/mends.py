@@ -26,14 +26,14 @@ def holds(shape: Shape) -> bool:
 
 def with_nodes(shape: Shape, nodes: int, generating: int) -> Shape:
     """The shape on that many nodes, of which `generating` generate when generation is apart."""
-    total = nodes * shape.gpus_per_node
+    total = nodes * shape.gpus_per_node - shape.others
     gpus = total if shape.colocated else generating * shape.gpus_per_node
     return replace(shape, nodes=nodes, generation_gpus=gpus, training_gpus=total - (0 if shape.colocated else gpus))
 
 
 def colocated(shape: Shape) -> Shape:
     """The shape with generation beside training, on the same GPUs."""
-    total = shape.nodes * shape.gpus_per_node
+    total = shape.nodes * shape.gpus_per_node - shape.others
     return replace(shape, colocated=True, generation_gpus=total, training_gpus=total)
 
 
@@ -47,15 +47,17 @@ def node_counts(shape: Shape, most: int, generating: int) -> list[int]:
 
 def generating_gpus(shape: Shape) -> int | None:
     """How many GPUs of one node may generate while the others train; None when no number does."""
-    total = shape.gpus_per_node
+    total = shape.gpus_per_node - (shape.others if shape.nodes == 1 else 0)
     split = (replace(shape, generation_gpus=g, training_gpus=total - g) for g in range(1, total))
     return _nearest((s.generation_gpus for s in split if holds(s)), total // 2)
 
 
 def generating_nodes(shape: Shape) -> int | None:
     """How many of several nodes may generate while the others train; None when no number does."""
-    split = (n for n in range(1, shape.nodes) if holds(with_nodes(replace(shape, colocated=False), shape.nodes, n)))
-    return _nearest(split, shape.nodes // 2)
+    split = (
+        n for n in range(1, shape.policy_nodes) if holds(with_nodes(replace(shape, colocated=False), shape.nodes, n))
+    )
+    return _nearest(split, shape.policy_nodes // 2)
 
 
 def batch_near(shape: Shape, micro: int) -> int | None:

@@ -12,9 +12,10 @@ from groundplan.nemo_rl.training import Training, check
 _M, _D = "policy.megatron_cfg", "policy.dtensor_cfg"
 _OPTIMIZER, _FP8, _PEFT, _LORA = f"{_M}.optimizer", f"{_M}.fp8_cfg", f"{_M}.peft", f"{_D}.lora_cfg"
 _PACKING = "policy.sequence_packing.enabled"
-#: What Megatron-LM can recompute (transformer_config.py at d30c3ae5).
+#: What Megatron-LM can recompute (transformer_config.py at d30c3ae5, by nemo_rl/models/policy/__init__.py).
 _MODULES = ("core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts")
-#: Whose provider in Megatron-Bridge has an auxiliary loss that is not 0.
+#: Whose provider in Megatron-Bridge has an auxiliary loss that is not 0: DeepSeek V3 (and Moonlight, built on it) 1e-4
+#: by deepseek_provider.py, Qwen3 MoE 1e-3 by what others quote of qwen_provider.py.
 _BALANCED = ("Qwen3MoeForCausalLM", "DeepseekV3ForCausalLM")
 
 

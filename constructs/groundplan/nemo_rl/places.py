@@ -10,6 +10,8 @@ from groundplan.nemo_rl.config import split_prefix
 from groundplan.nemo_rl.training import Training
 
 OVERRIDES: ProfilePath = ("workload", "overrides")
+#: Where a user's own configuration file is named.
+CONFIG: ProfilePath = ("workload", "config")
 
 
 def place(training: Training, *paths: str) -> ProfilePath:
@@ -18,7 +20,18 @@ def place(training: Training, *paths: str) -> ProfilePath:
         found = _find(training.overrides, path)
         if found is not None:
             return (*OVERRIDES, *found)
-    return ("workload", "recipe")
+    return CONFIG if training.file_name else ("workload", "recipe")
+
+
+def given(training: Training) -> dict[str, tuple[ProfilePath, str, Any]]:
+    """The same as :func:`written`, with what the user's own file sets where no override does."""
+    own = written(training.overrides)
+    file = {path: value for path, value in training.file.items() if not any(_within(path, other) for other in own)}
+    return {**{path: (CONFIG, "", value) for path, value in file.items()}, **own}
+
+
+def _within(path: str, group: str) -> bool:
+    return path == group or path.startswith(group + ".")
 
 
 def written(overrides: dict[str, Any]) -> dict[str, tuple[ProfilePath, str, Any]]:

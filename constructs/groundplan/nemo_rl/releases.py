@@ -25,6 +25,9 @@ WORKDIR = "/opt/nemo-rl"
 BASE_CONFIG = "examples/configs/grpo_math_1B.yaml"
 
 
+#: The algorithm whose configurations are judged.
+GRPO = "grpo"
+
 #: What an entry may say about itself.
 _ABOUT = ("source", "date")
 
@@ -51,6 +54,8 @@ class Release:
     environment: dict[str, str] = field(default_factory=dict)
     keys_of: str = ""
     """Release whose keys file applies, for a user's own entry that has none. Default: its own."""
+    scripts: dict[str, str] = field(default_factory=dict)
+    """Entry scripts of the image -> algorithm."""
     unconfirmed: str = ""
     """What is not known for sure, in words. When it says anything, the keys are not known for sure either."""
 
@@ -58,6 +63,11 @@ class Release:
     def keys(self) -> dict[str, Any]:
         """Every leaf of the base config with its default; empty when no keys file is known."""
         return config_keys(self.keys_of or self.version)
+
+    @property
+    def algorithm(self) -> str:
+        """What its entry script trains by; a script of one's own is taken to be GRPO."""
+        return self.scripts.get(self.script.removeprefix(f"{WORKDIR}/"), GRPO)
 
     def since(self, version: str) -> bool:
         """Whether it is `version` or later; one whose name tells no number counts as the release of its keys, or as

@@ -55,11 +55,11 @@ def _apart(shape: Shape) -> str:
     """What puts generation on GPUs of its own, so that everything divides."""
     group = "policy.generation.colocated"
     key, count = "gpus_per_node", generating_gpus(shape)
-    if shape.nodes > 1:
+    if shape.policy_nodes > 1:
         key, count = "num_nodes", generating_nodes(shape)
     if count is None:
         return f"generate on GPUs of their own (`{group}.enabled: false`), with sizes and batches that fit the rest"
-    whole = f" and `{group}.resources.gpus_per_node: {shape.gpus_per_node}`" if shape.nodes > 1 else ""
+    whole = f" and `{group}.resources.gpus_per_node: {shape.gpus_per_node}`" if shape.policy_nodes > 1 else ""
     return f"set `{group}.enabled: false` and `{group}.resources.{key}: {count}`{whole}"
 
 

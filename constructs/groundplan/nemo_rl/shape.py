@@ -34,6 +34,13 @@ class Shape:
     micro_batch: int
     logprob_batch: int
     sequence: int
+    others: int = 0
+    """GPUs that a reward model or teachers take; of several nodes, whole nodes."""
+
+    @property
+    def policy_nodes(self) -> int:
+        """Nodes that train and generate."""
+        return self.nodes - self.others // self.gpus_per_node if self.nodes > 1 else 1
 
     @property
     def model_parallel(self) -> int:
@@ -78,10 +85,12 @@ def shape_of(config: Config) -> Shape:
     """The shape that a configuration asks for; what is no positive number counts as 1."""
     nodes, per_node = config.count("cluster.num_nodes"), config.count("cluster.gpus_per_node")
     colocated = config.get("policy.generation.colocated.enabled") is not False
+    others = _reward_gpus(config, nodes, per_node) + _teacher_nodes(config, nodes) * per_node
+    policy_nodes = nodes - others // per_node if nodes > 1 else 1
     resources = "policy.generation.colocated.resources"
     if colocated:
         generation = 0
-    elif nodes == 1:
+    elif policy_nodes == 1:
         generation = config.count(f"{resources}.gpus_per_node", 0)
     else:
         generation = config.count(f"{resources}.num_nodes", 0) * per_node
@@ -95,8 +104,8 @@ def shape_of(config: Config) -> Shape:
         nodes=nodes,
         gpus_per_node=per_node,
         colocated=colocated,
-        generation_gpus=nodes * per_node if colocated else generation,
-        training_gpus=nodes * per_node - generation,
+        generation_gpus=nodes * per_node - others if colocated else generation,
+        training_gpus=nodes * per_node - others - generation,
         backend=backend,
         tp=config.count(f"{prefix}_parallel_size"),
         pp=config.count(f"{group}.pipeline_model_parallel_size") if backend == "megatron" else 1,
@@ -112,4 +121,35 @@ def shape_of(config: Config) -> Shape:
         micro_batch=micro,
         logprob_batch=config.count("policy.logprob_batch_size", micro),
         sequence=config.count("policy.max_total_sequence_length"),
+        others=others,
     )
+
+
+def reward_model_on(config: Config) -> bool:
+    """Whether a reward model is an environment of the training: it is enabled, or the data names it."""
+    names = (config.text(f"data{part}.env_name") for part in ("", ".default", ".train", ".validation"))
+    return config.on("env.reward_model.enabled") or "reward_model" in names
+
+
+def _reward_gpus(config: Config, nodes: int, per_node: int) -> int:
+    """GPUs of one node, or of whole nodes of several (nemo_rl/algorithms/grpo.py, setup)."""
+    if not reward_model_on(config):
+        return 0
+    resources = "env.reward_model.resources"
+    taken = config.count(f"{resources}.gpus_per_node", 0)
+    return taken if nodes == 1 else config.count(f"{resources}.num_nodes", 0) * per_node
+
+
+def _teacher_nodes(config: Config, nodes: int) -> int:
+    """Nodes of teachers that are not among the training's GPUs, so many for each checkpoint (v0.7.0,
+    nemo_rl/algorithms/opd.py)."""
+    group = "on_policy_distillation"
+    teachers = f"{group}.non_colocated_teachers"
+    if nodes == 1 or not config.on(f"{group}.enabled") or not config.on(f"{teachers}.enabled"):
+        return 0
+    start = f"{group}.teacher_model_by_agent_name."
+    models = {path.removeprefix(start): config.get(path) for path in config.values if path.startswith(start)}
+    if config.get(f"{group}.deduplicate_shared_teacher_checkpoints", True) is not False:
+        models = {alias: model for model, alias in {str(m): a for a, m in reversed(models.items())}.items()}
+    usual = config.count(f"{teachers}.default_teacher_cfg.num_nodes")
+    return sum(config.count(f"{teachers}.teacher_overrides.{alias}.num_nodes", usual) for alias in models)

@@ -23,7 +23,7 @@ from groundplan.nemo_rl.mends import (
     sizes_near,
     with_nodes,
 )
-from groundplan.nemo_rl.places import place, written
+from groundplan.nemo_rl.places import given, place
 from groundplan.nemo_rl.shape import Shape, shape_of
 from groundplan.nemo_rl.stated import setting, shown, stated
 from groundplan.nemo_rl.training import Training, check
@@ -51,7 +51,7 @@ def training_backend(training: Training) -> Iterator[Problem]:
     message = f"`policy.dtensor_cfg.enabled` and `policy.megatron_cfg.enabled`: {told}"
     at = place(training, *_BACKENDS)
     # What the user wrote is what to take back.
-    ours = [key for key in _BACKENDS if key in written(training.overrides)]
+    ours = [key for key in _BACKENDS if key in given(training)]
     hint = ", or ".join(setting(key, not both) for key in (*ours, *_BACKENDS)[: max(1, len(ours))])
     yield Problem(at, message, f"set {hint}")
 
@@ -284,7 +284,7 @@ def generation_split(training: Training) -> Iterator[Problem]:
         return
     gpus, nodes = (config.get(f"{_COLOCATED}.resources.{key}") for key in ("gpus_per_node", "num_nodes"))
     where, enabled = f"{_COLOCATED}.resources", f"{_COLOCATED}.enabled"
-    if shape.nodes == 1:
+    if shape.policy_nodes == 1:
         told = f"({stated(training.release, 'F10')})"
         at = _at(training, f"{where}.gpus_per_node", enabled, "cluster.num_nodes")
         if not (isinstance(gpus, int) and 0 < gpus < shape.gpus_per_node):
@@ -297,10 +297,10 @@ def generation_split(training: Training) -> Iterator[Problem]:
             yield Problem(at, message, f"set {setting(f'{where}.num_nodes', None)}")
         return
     told = f"({stated(training.release, 'F11')})"
-    if not (isinstance(nodes, int) and 0 < nodes < shape.nodes):
+    if not (isinstance(nodes, int) and 0 < nodes < shape.policy_nodes):
         at = place(training, f"{where}.num_nodes", enabled, "cluster.num_nodes")
-        limits = f"1 to {shape.nodes - 1} of {shape.nodes} nodes"
-        split = generating_nodes(shape) or shape.nodes // 2
+        limits = f"1 to {shape.policy_nodes - 1} of {shape.policy_nodes} nodes"
+        split = generating_nodes(shape) or shape.policy_nodes // 2
         hint = f"set {setting(f'{where}.num_nodes', split)}, or {setting(enabled, True)}"
         yield Problem(at, f"`{where}.num_nodes` is {shown(nodes)}; it must be {limits} {told}", hint)
     if gpus != shape.gpus_per_node:
@@ -327,7 +327,7 @@ def _split_hint(training: Training, shape: Shape) -> str:
 
 def _sizes_hint(training: Training, shape: Shape, sizes: dict[str, int]) -> str:
     """The nearest smaller size of one key that divides, of those first that the user wrote; else all of them 1."""
-    own = written(training.overrides)
+    own = given(training)
     for keys in ([key for key in sizes if key in own], list(sizes)):
         near = sizes_near(shape, keys)
         if near:
@@ -338,6 +338,8 @@ def _sizes_hint(training: Training, shape: Shape, sizes: dict[str, int]) -> str:
 def training_gpus(shape: Shape) -> str:
     """``16 training GPUs`` with where they come from."""
     total = f"{shape.nodes} x {shape.gpus_per_node}"
+    if shape.others:
+        total += f" - {shape.others} of teachers or a reward model"
     if shape.colocated:
         return f"{total} = {shape.training_gpus} training GPUs"
     return f"{total} - {shape.generation_gpus} generating = {shape.training_gpus} training GPUs"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from findings import Problem, Severity
@@ -48,6 +48,10 @@ class Training:
     """Whether there is a Hugging Face token."""
     wandb_key: bool
     """Whether there is a Weights & Biases API key."""
+    file: Mapping[str, Any] = field(default_factory=dict)
+    """What the user's own configuration file sets, flat."""
+    file_name: str = ""
+    """That file as the profile names it; empty when the job has a recipe."""
     deadline_hours: int = 0
     """Hours after which the job is ended; 0 when it is not."""
 

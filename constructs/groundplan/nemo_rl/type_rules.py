@@ -6,11 +6,11 @@ import difflib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from findings import Problem
+from findings import Problem, Severity
 from groundplan.nemo_rl.config import Config, is_open
 from groundplan.nemo_rl.config_rules import known_keys
 from groundplan.nemo_rl.hydra import is_sweep
-from groundplan.nemo_rl.places import place, written
+from groundplan.nemo_rl.places import given, place
 from groundplan.nemo_rl.shape import shape_of
 from groundplan.nemo_rl.stated import setting, shown, stated
 from groundplan.nemo_rl.training import Training, check
@@ -44,7 +44,7 @@ def config_type(training: Training) -> Iterator[Problem]:
     """
     known, types = known_keys(training), types_of(training.release)
     defaults = Config(known)
-    for path, (at, prefix, value) in written(training.overrides).items():
+    for path, (at, prefix, value) in given(training).items():
         if is_sweep(value) or prefix == "~" or _unread(training.config, path):
             continue
         group = path not in known and any(k.startswith(path + ".") for k in known)
@@ -73,7 +73,7 @@ def _wrong_type(training: Training, at: Any, path: str, value: Any, wanted: str,
     message = f"`{path}` is {told} and must be {words} at NeMo RL {training.release.version}{head}"
     if types.enforced and path in _CONDITIONS:
         message += f" ({stated(training.release, _CONDITIONS[path])})"
-    return Problem(at, message, hint)
+    return Problem(at, message, hint, _severity(training))
 
 
 @check("config-choice")
@@ -107,7 +107,12 @@ def _wrong_word(training: Training, key: str, path: str, value: str, choice: Cho
     near = difflib.get_close_matches(value, words, n=1, cutoff=0.5) or [default if default in words else words[0]]
     others = f"; known: {', '.join(words[:_FEW])}{', ...' if len(words) > _FEW else ''}"
     hint = f"set {setting(path, near[0])}{others}"
-    return Problem(place(training, path), f"{message} ({told})" if told else message, hint)
+    return Problem(place(training, path), f"{message} ({told})" if told else message, hint, _severity(training))
+
+
+def _severity(training: Training) -> Severity | None:
+    """A warning while what the release takes is not confirmed."""
+    return Severity.WARNING if training.release.unconfirmed else None
 
 
 #: So many words are named in a hint.

@@ -120,14 +120,28 @@ def guarded(plans: Sequence[Plan]) -> Iterator[Breach]:
                     "undo what forces it, or set `prevent_destroy: false` in the profile for this change",
                     'the plan fails ("Instance cannot be destroyed"), and nothing of its stack is changed',
                 )
-            if values.flag(change.before, "deletion_protection"):
+            for path in _held(change):
+                own = change.type == "google_container_cluster"
+                mend = "`cluster.deletion_protection: false`" if own else f"{path} lifted"
                 yield Breach(
                     change.stack,
                     change.address,
-                    f"{noun} is to be {verb}, and deletion_protection refuses it",
-                    "undo what forces it, or apply `cluster.deletion_protection: false` alone first",
-                    "the apply fails when it comes to it; what was destroyed before stays destroyed",
+                    f"{noun} is to be {verb}, and {path} refuses it",
+                    f"undo what forces it, or apply {mend} alone first",
+                    "the apply stops half-way, when it comes to it; what was destroyed before stays destroyed",
                 )
+
+
+#: Guards that refuse a destruction while the state says so.
+_REFUSE = ("deletion_protection", "deletion_protection_enabled", "enable_deletion_protection",
+           "disable_api_termination", "termination_protection")  # fmt: skip
+
+
+def _held(change: Change) -> Iterator[str]:
+    """The guards in the state by which the apply fails."""
+    yield from (path for path in _REFUSE if values.flag(change.before, path))
+    if values.text(change.before, "deletion_policy") == "PREVENT":
+        yield "deletion_policy PREVENT"
 
 
 def _breach(change: Change, guard: Guard, old: Any, new: Any) -> Breach:

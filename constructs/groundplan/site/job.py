@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from groundplan.catalog import Catalog
 from groundplan.gpu.fabric_values import FabricValues, fabric_of
 from groundplan.gpu.values import PoolValues, nodes_of
 from groundplan.nemo_rl import config
+from groundplan.nemo_rl.config_file import ConfigFile, read_config
 from groundplan.nemo_rl.deadline import SAVE_BY, must_save_by
-from groundplan.nemo_rl.releases import Model, Recipe, Release, model_of, recipe_of, release_of
+from groundplan.nemo_rl.releases import GRPO, Model, Recipe, Release, model_of, recipe_of, release_of
 from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.platform.spec import INIT_CONTAINERS, SecretReference, SecretsSpec
 from groundplan.site.profile import Profile
 from groundplan.storage.values import LustreValues
 from groundplan.workload import rayjob
 from groundplan.workload.environment import environment_of
+from groundplan.workload.script import CONFIG, FOLDER
 from groundplan.workload.spec import WorkloadSpec
 from groundplan.workload.values import SAVE_CONSOLIDATED, JobValues, Queue, SecretVariable, Share, WorkerSize
 
@@ -31,6 +34,9 @@ TOPOLOGY_LABELS = {
     "none": "",
 }
 
+#: A release of which no configuration keys are known: those of other algorithms are not.
+_UNKNOWN = "none"
+
 #: Stands for the name in the text that is hashed: the name cannot stand in what it is made from.
 _UNNAMED = "job"
 
@@ -41,16 +47,48 @@ def resolve_job(
     lustre: LustreValues,
     fabrics: tuple[FabricValues, ...],
     pools: tuple[PoolValues, ...],
+    file: ConfigFile | None = None,
 ) -> JobValues | None:
-    """The job; None when the catalog knows no such recipe or release. Raises UserError on a wrong entry there."""
+    """The job; None when the catalog knows no such recipe or release, or the user's own configuration cannot be used.
+    Raises UserError on a wrong entry of the catalog."""
     spec = profile.workload
-    recipe = recipe_of(catalog, spec.recipe)
     release = release_of(catalog, spec.release or catalog.default_release)
-    if recipe is None or release is None:
+    if release is None or (file and file.fault):
+        return None
+    if spec.script:
+        release = replace(release, script=spec.script)
+    if release.algorithm != GRPO:
+        release = replace(release, keys_of=_UNKNOWN)
+    recipe = _recipe_of(file, release) if file else recipe_of(catalog, spec.recipe)
+    if recipe is None:
         return None
     own, nodes = _place(spec, recipe, pools)
-    job = _plan(profile, recipe, release, lustre, fabrics, own, nodes)
+    job = _plan(profile, recipe, release, lustre, fabrics, own, nodes, file)
     return _named(job, f"{job.base_name[:MAX_BASE_NAME].rstrip('-')}-{rayjob.digest(job)}")
+
+
+def config_file(profile: Profile, catalog: Catalog, folder: Path) -> ConfigFile | None:
+    """The user's own configuration; None when the job has a recipe. `folder` is the profile's."""
+    spec = profile.workload
+    if spec.config is None:
+        return None
+    release = release_of(catalog, spec.release or catalog.default_release)
+    judged = release is None or replace(release, script=spec.script or release.script).algorithm == GRPO
+    return read_config(folder, spec.config, any_base=not judged)
+
+
+def _recipe_of(file: ConfigFile, release: Release) -> Recipe:
+    """The user's own configuration as a recipe."""
+    name = re.sub(r"[^A-Za-z0-9.-]+", "-", Path(file.name).stem).strip("-.") or "own"
+    nodes = file.values.get("cluster.num_nodes")
+    return Recipe(
+        name=name,
+        summary=f"{file.name}, by {release.script}",
+        config=f"{FOLDER}/{CONFIG}",
+        nodes=nodes if isinstance(nodes, int) and nodes > 0 else 1,
+        overrides={},
+        sets=file.values,
+    )
 
 
 def _place(spec: WorkloadSpec, recipe: Recipe, pools: tuple[PoolValues, ...]) -> tuple[tuple[PoolValues, ...], int]:
@@ -113,19 +151,20 @@ def _plan(
     fabrics: tuple[FabricValues, ...],
     pools: tuple[PoolValues, ...],
     nodes: int,
+    file: ConfigFile | None,
 ) -> JobValues:
     """The job, complete but for its name."""
     spec = profile.workload
     pool = pools[0] if pools else None
     gpus = (pool.gpus_per_node if pool else 0) or 8
     folder = _folder(lustre.mount_path, _UNNAMED)
-    draft = config.start(release, recipe)
+    draft = config.start(release, recipe, file)
     config.set_all(draft, recipe.overrides_at(release), "recipe")
     config.set_all(draft, _dataset(recipe, release, f"{lustre.mount_path}/datasets/gsm8k"), "release")
     config.set_all(draft, _shape(draft, nodes, gpus), "site")
     config.set_all(draft, _logging(profile, folder, _UNNAMED), "site")
     config.set_all(draft, spec.overrides, "user")
-    if spec.mode == "job" and draft.values.get("checkpointing.enabled") is True and SAVE_BY not in draft.overrides:
+    if spec.mode == "job" and draft.values.get("checkpointing.enabled") is True and not _asked(draft, file, SAVE_BY):
         # A constant here: the name must not change with the deadline, which is changed in place.
         draft.set(SAVE_BY, _UNNAMED, "site")
     if spec.export.enabled and _saves_shards(draft) and SAVE_CONSOLIDATED not in draft.overrides:
@@ -170,8 +209,14 @@ def _plan(
         worker_cpu=spec.worker.cpu or size.cpu,
         worker_memory=spec.worker.memory or f"{size.memory_gib}Gi",
         worker_shm=spec.worker.shm or f"{size.shm_gib}Gi",
+        file=file,
         queue=Queue(kueue.queue, TOPOLOGY_LABELS[kueue.topology]) if kueue.enabled else None,
     )
+
+
+def _asked(draft: config.Draft, file: ConfigFile | None, path: str) -> bool:
+    """Whether recipe or user set the path, to null or anything."""
+    return path in draft.overrides or (file is not None and path in file.values)
 
 
 def _named(job: JobValues, name: str) -> JobValues:

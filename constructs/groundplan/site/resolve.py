@@ -18,10 +18,11 @@ from groundplan.cluster.values import ClusterValues, cluster_values
 from groundplan.gpu.fabric_values import FabricValues, Nic, NicNetwork, fabric_of, fabrics_of
 from groundplan.gpu.values import PoolDefaults, PoolValues, pool_values
 from groundplan.kernel.gke import region_of
+from groundplan.nemo_rl.config_file import ConfigFile
 from groundplan.network.values import NetworkValues, network_values
 from groundplan.platform.spec import SecretsSpec
 from groundplan.platform.values import QueueValues, queue_values
-from groundplan.site.job import resolve_job
+from groundplan.site.job import config_file, resolve_job
 from groundplan.site.profile import Profile
 from groundplan.site.stacks import StackEntry, entries_of
 from groundplan.storage.values import LustreValues, lustre_values
@@ -50,6 +51,8 @@ class Site:
     """References to the tokens: the profile's, with the one that a gated model needs."""
     job: JobValues | None
     """None when the catalog knows no such recipe or release, which is for the rules to say."""
+    config_file: ConfigFile | None = None
+    """The user's own NeMo RL configuration, also when it cannot be used."""
     as_of: date | None = None
     """The day that expiry is judged by; None judges none. Never the clock: the same profile gives the same findings."""
 
@@ -114,7 +117,8 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
     defaults = PoolDefaults(profile.project, profile.zone, profile.reservation, profile.cluster.max_pods_per_node)
     pools = pool_values(profile.gpu, catalog, defaults)
     fabrics = fabrics_of(profile.gpu, pools, site=profile.site, zone=profile.zone, project=network.project)
-    job = resolve_job(profile, catalog, lustre, fabrics, pools)
+    file = config_file(profile, catalog, folder)
+    job = resolve_job(profile, catalog, lustre, fabrics, pools, file)
     own = {"environment": profile.environment, "managed-by": "groundplan", "site": profile.site}
     return Site(
         profile=profile,
@@ -137,5 +141,6 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
         pools=pools,
         secrets=job.site_secrets if job else profile.secrets,
         job=job,
+        config_file=file,
         as_of=as_of,
     )

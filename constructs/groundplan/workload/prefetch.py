@@ -13,6 +13,8 @@ from groundplan.workload.environment import container_environment
 from groundplan.workload.pods import cpu_placement, lustre_mount, lustre_volume, pod_base
 from groundplan.workload.values import JobValues
 
+#: Variables that keep Hugging Face's libraries from downloading: not for this Job.
+OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
 #: Attempts of the Job before the mark of failure is set.
 ATTEMPTS = 4
 
@@ -24,7 +26,7 @@ def documents(job: JobValues) -> list[dict[str, Any]]:
         "image": job.image,
         "imagePullPolicy": "IfNotPresent",
         "command": ["bash", "-c", _script(job)],
-        "env": container_environment(job),
+        "env": [each for each in container_environment(job) if each["name"] not in OFFLINE],
         "resources": {"requests": {"cpu": "2", "memory": "8Gi"}, "limits": {"memory": "16Gi"}},
         "volumeMounts": [lustre_mount(job)],
     }

@@ -16,16 +16,19 @@ from groundplan.workload.values import JobValues
 FOLDER = "/etc/groundplan"
 TRAIN = "train.sh"
 PREPARE = "prepare_gsm8k.py"
+CONFIG = "config.yaml"
 EXPORT = "export_model.py"
 #: Standard output of the container's first process, `ray start`: what the kubelet keeps as the container's log.
 CONTAINER_OUTPUT = "/proc/1/fd/1"
 
-__all__ = ["CONTAINER_OUTPUT", "EXPORT", "FOLDER", "PREPARE", "TRAIN", "program", "scripts"]
+__all__ = ["CONFIG", "CONTAINER_OUTPUT", "EXPORT", "FOLDER", "PREPARE", "TRAIN", "program", "scripts"]
 
 
 def scripts(job: JobValues) -> dict[str, str]:
     """File name -> text of every script of the head."""
     files = {TRAIN: train_script(job)}
+    if job.file:
+        files[CONFIG] = job.file.text
     if job.prepares_data:
         files[PREPARE] = program(PREPARE)
     if job.spec.export.enabled:

@@ -26,6 +26,9 @@ ModelName = Annotated[
         r"[A-Za-z0-9][-._A-Za-z0-9]*/[A-Za-z0-9][-._A-Za-z0-9]*", "a Hugging Face model such as Qwen/Qwen2.5-1.5B"
     ),
 ]
+EntryScript = Annotated[
+    str, Matching(r"/?(?:[A-Za-z0-9_][-._A-Za-z0-9]*/)*[-._A-Za-z0-9]+\.py", "a script such as examples/run_grpo.py")
+]
 #: The name of a RayJob: a DNS label of at most 47 characters.
 RayJobName = Annotated[
     str, Matching(r"[a-z]([-a-z0-9]{0,45}[a-z0-9])?", "the name of a RayJob, as `kubectl get rayjobs` shows it")
@@ -96,6 +99,12 @@ class WorkloadSpec(Section):
     """Start of the RayJob's name; a hash of the job is added. Default: the recipe's name."""
     recipe: str = "grpo-gemma3-27b-gsm8k"
     """Recipe: base config, overrides and shape (`groundplan catalog recipes`)."""
+    config: str | None = None
+    """A NeMo RL configuration of your own instead of a recipe: a YAML file beside the profile. It may inherit
+    (`defaults:`) from files beside it, and from examples/configs/grpo_math_1B.yaml of the image."""
+    script: EntryScript | None = None
+    """Entry script of the image (examples/run_vlm_grpo.py), or one of your own on the shared volume. Default: the
+    release's for GRPO. Configurations of GRPO alone are judged."""
     release: TagVersion | None = None
     """NeMo RL release. Default: the catalog's."""
     image: Image | None = None

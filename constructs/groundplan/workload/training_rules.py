@@ -23,6 +23,7 @@ from groundplan.nemo_rl import (
     type_rules,
 )
 from groundplan.nemo_rl.follow import settled
+from groundplan.nemo_rl.releases import GRPO
 from groundplan.nemo_rl.stated import catalog
 from groundplan.nemo_rl.training import CHECKS, Check, Training
 from groundplan.site.resolve import Site
@@ -67,9 +68,14 @@ def training_of(job: JobValues) -> Training:
         folder=job.folder,
         hugging_face_token=job.site_secrets.hugging_face is not None,
         wandb_key=job.site_secrets.wandb is not None,
+        file=job.file.values if job.file else {},
+        file_name=job.file.name if job.file else "",
         deadline_hours=job.spec.deadline_hours if job.spec.mode == "job" else 0,
     )
 
+
+#: Rules that hold whatever the entry script trains by.
+_OF_ANY = ("config-sweep", "config-twice", "cluster-shape", "shared-folders", "wandb-key", "gated-model")
 
 #: Rules that judge what NeMo RL raises, but for those of the conditions' tables: their findings name the release.
 _OF_NEMO_RL = frozenset(word for entry in catalog().values() for word in entry.get("rule", "").split(", "))
@@ -80,6 +86,8 @@ def _register(check: Check) -> None:
         if site.job is None:
             return
         training = training_of(site.job)
+        if training.release.algorithm != GRPO and check.slug not in _OF_ANY:
+            return
         release = training.release.version
         for problem in check.run(training):
             told = release in problem.message or check.slug not in _OF_NEMO_RL

@@ -12,6 +12,7 @@ from groundplan.gpu.fabric_values import Nic
 from groundplan.gpu.transports import Transport, transport_of
 from groundplan.gpu.values import PoolValues
 from groundplan.nemo_rl.config import Config
+from groundplan.nemo_rl.config_file import ConfigFile
 from groundplan.nemo_rl.hydra import Override
 from groundplan.nemo_rl.releases import Model, Recipe, Release
 from groundplan.nemo_rl.training import lies_under
@@ -117,6 +118,8 @@ class JobValues:
     worker_cpu: int
     worker_memory: str
     worker_shm: str
+    file: ConfigFile | None = None
+    """The user's own configuration; None when the job has a recipe."""
     queue: Queue | None = None
 
     @property
@@ -135,8 +138,9 @@ class JobValues:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Hugging Face models that a prefetch brings, without repeats."""
-        return tuple(dict.fromkeys((self.model.name, *self.spec.prefetch.models)))
+        """Hugging Face models that a prefetch brings, without repeats; one by its folder is there already."""
+        named = (self.model.name, *self.spec.prefetch.models)
+        return tuple(dict.fromkeys(name for name in named if name and not name.startswith(("/", ".", "~"))))
 
     def folder_of(self, name: str) -> str:
         """The folder of the job called `name`, this one's or another's, on the shared file system."""

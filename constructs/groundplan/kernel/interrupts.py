@@ -1,0 +1,49 @@
+"""Interrupts: Ctrl-C and a polite kill end the program in order, and never in the middle of a replacement of files."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+#: What asks the program to end.
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+_received: list[int] = []
+
+
+def listen() -> None:
+    """From now on a signal raises KeyboardInterrupt, so that folders are cleaned up; a second one ends at once."""
+    for number in SIGNALS:
+        signal.signal(number, _stop)
+
+
+def received() -> int:
+    """The exit code of a program that was asked to end (130 for Ctrl-C, 143 for a kill); 0 when nobody asked."""
+    return 128 + _received[0] if _received else 0
+
+
+def _stop(number: int, _: FrameType | None) -> None:
+    _received.append(number)
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_DFL)
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Signals wait until the end of the block: for what must be done wholly or not at all, and takes milliseconds."""
+    if threading.current_thread() is not threading.main_thread():  # where Python runs no handlers
+        yield
+        return
+    waiting: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: waiting.append(number)) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        if waiting:
+            signal.raise_signal(waiting[0])
