@@ -14,6 +14,7 @@ from plan_review import (  # noqa: F401  (they register the rules of any plan)
     destruction,
     display,
     model,
+    openness,
     outside,
     secrecy,
     unjudged,

@@ -36,6 +36,12 @@ _HOLDS_DATA = re.compile(
     r"fsx_\w+|log_group|logging_project_bucket_config|memorystore_instance|netapp_volume)$"
 )
 
+#: Types that keep others out, or something safe.
+_GUARDS = re.compile(
+    r"public_access_block|network_policy|security_policy|(^|_)waf|management_lock|backup_(plan|policy|selection)|org_policy|"
+    r"organization_policy|access_level|service_perimeter|guardduty|encryption_configuration|bucket_versioning"
+)
+
 #: Types that hold all else.
 _HOLDS_ALL = re.compile(r"(azurerm_resource_group|aws_organizations_account|azurerm_subscription|_project|_folder)$")
 
@@ -48,6 +54,8 @@ def loss(change: Change) -> Loss:
     name = f"{change.type} {change.label}"
     if _HOLDS_DATA.search(change.type):
         return Loss(name, "what it holds is deleted with it", grave=True, data=True)
+    if _GUARDS.search(change.type):
+        return Loss(name, "what it kept out, or kept safe, it keeps no more")
     if _HOLDS_ALL.search(change.type):
         return Loss(name, "EVERYTHING in it goes with it", grave=True, data=True)
     return Loss(name, "it is gone until the new one stands" if change.action is Action.REPLACE else "it is gone")

@@ -13,6 +13,7 @@ from typing import Any
 
 from findings import UserError
 from plan_review import sensitivity, values, whole_plan
+from plan_review.differences import UNKNOWN
 from plan_review.drift import changed_outside, without_indices, written_expressions
 from plan_review.model import Action, Change, Plan
 
@@ -312,5 +313,6 @@ def _outputs(entries: Any) -> tuple[tuple[str, Any, Any], ...]:
     for name, each in sorted(entries.items()) if isinstance(entries, dict) else ():
         if isinstance(each, dict) and each.get("actions") not in (["no-op"], None):
             hidden = each.get("before_sensitive") or each.get("after_sensitive")
-            found.append((str(name), None, None) if hidden else (str(name), each.get("before"), each.get("after")))
+            after = UNKNOWN if each.get("after_unknown") is True else each.get("after")
+            found.append((str(name), None, None) if hidden else (str(name), each.get("before"), after))
     return tuple(found)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from findings import Finding
 from plan_review import display
 from plan_review.assess import Assessment, Verdict
+from plan_review.differences import UNKNOWN
 from plan_review.display import Difference, count
 from plan_review.model import QUIET, Action, Change, Plan, hidden
 
@@ -160,12 +162,16 @@ def drifted(result: Assessment) -> list[str]:
 def outputs(result: Assessment) -> list[str]:
     """Changed outputs, hidden ones without value."""
     return [
-        f"{display.plain(plan.stack)} {display.plain(name)}: {display.show(old, name)} -> {display.show(new, name)}"
+        f"{display.plain(plan.stack)} {display.plain(name)}: {display.show(old, name)} -> {_new(new, name)}"
         if (old, new) != (None, None)
         else f"{display.plain(plan.stack)} {display.plain(name)}: {display.HIDDEN} or known after apply"
         for plan in result.plans
         for name, old, new in plan.outputs
     ]
+
+
+def _new(value: Any, name: str) -> str:
+    return UNKNOWN if value is UNKNOWN else display.show(value, name)
 
 
 def caveats(result: Assessment) -> list[str]:

@@ -117,6 +117,11 @@ PLACE: dict[str, tuple[str, list[Object], list[Object]]] = {
         ],
         [create("google_service_account.a", account_id="a")],
     ),
+    "looks-open": (
+        "error",
+        [create("aws_redshift_cluster.r", name="r", cidr_blocks=["0.0.0.0/0"])],
+        [create("aws_redshift_cluster.r", name="r", cidr_blocks=["10.0.0.0/8"])],
+    ),
     "iam-external": (
         "warning",
         [
