@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("groundplan.commands.rules:explain", "Explain one rule."),
     "catalog": ("groundplan.commands.catalog:catalog", "Print the catalog of public facts."),
     "schema": ("groundplan.commands.schema:schema", "Write the profile's JSON Schema, for editors."),
+    "memory": ("groundplan.commands.memory:memory", "Forecast the GPU memory of a training step of a model."),
     "doctor": ("groundplan.commands.doctor:doctor", "Say what is installed, what is missing and how to get it."),
 }
 

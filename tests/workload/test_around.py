@@ -204,6 +204,14 @@ def test_explain_names_origins(profile: Path) -> None:
         assert origin in rows[name], rows[name]
 
 
+def test_explain_forecasts_memory(profile: Path) -> None:
+    """As comments, so that what reads the table is not disturbed; each part, and what was not measured."""
+    output = CliRunner().invoke(rayjob, [str(profile), "--explain"]).output
+    words = ("weights", "optimizer", "needed, of 180: fits", "not measured: CUDA and NCCL", "a checkpoint, counted:")
+    for word in words:
+        assert any(line.startswith("# ") and word in line for line in output.splitlines()), word
+
+
 def test_rayjob_writes_a_file_whole(profile: Path, tmp_path: Path) -> None:
     target = tmp_path / "job.yaml"
     result = CliRunner().invoke(rayjob, [str(profile), "--output", str(target)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groundplan.emit.job_memory import memory_text
 from groundplan.nemo_rl.hydra import value_text
 from groundplan.site.resolve import Site
 from groundplan.workload.environment import network_environment
@@ -18,7 +19,8 @@ def explain_job(site: Site) -> str:
     rows = [*_facts(site, site.job), *_environment(site.job), *_overrides(site.job)]
     widths = [max(len(row[n]) for row in rows) for n in (0, 2)]
     lines = [f"{name:<{widths[0]}}  {origin:<{widths[1]}}  {value}".rstrip() for name, value, origin in rows]
-    return f"# Job {site.job.name} of site {site.name}: each value and its origin.\n" + "\n".join(lines) + "\n"
+    title = f"# Job {site.job.name} of site {site.name}: each value and its origin."
+    return "\n".join([title, *lines]) + "\n" + memory_text(site)
 
 
 def _facts(site: Site, job: JobValues) -> list[Row]:
