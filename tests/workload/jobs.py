@@ -14,6 +14,8 @@ from groundplan.site.profile import parse_profile
 from groundplan.site.resolve import Site, resolve
 
 SECRETS = {"hugging_face": {"variable": True}, "wandb": {"variable": True}}
+#: GPUs of a node -> a machine that has so many.
+BY_GPUS = {8: "h200", 4: "a4x-highgpu-4g"}
 MACHINES = {"b200": "a4-highgpu-8g", "h200": "a3-ultragpu-8g"}
 RELEASES = ("v0.4.0", "v0.5.0", "v0.6.0", "v0.7.0")
 RECIPES = (
@@ -32,7 +34,7 @@ def profile_data(machine: str = "b200", nodes: int = 8, **sections: Any) -> dict
         "project": "my-project",
         "zone": "us-central1-b",
         "reservation": "my-reservation",
-        "gpu": {"pools": [{"machine_type": MACHINES[machine], "nodes": nodes}]},
+        "gpu": {"pools": [{"machine_type": MACHINES.get(machine, machine), "nodes": nodes}]},
         "secrets": SECRETS,
     }
     return data | sections

@@ -22,7 +22,7 @@ recipes:
   bare: {summary: the base config alone, config: examples/configs/grpo_math_1B.yaml, nodes: 1, overrides: {}}
 """
 #: About the machine, whatever the recipe.
-OF_THE_SITE = {"cuda-driver"}
+OF_THE_SITE = {"cuda-driver", "gib-nccl"}
 
 #: Tag -> the release that it is judged as, and whose keys are known of it.
 RELEASES = {"main": ("v0.8.0", "v0.7.0")}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from findings import Severity
+from workload.jobs import BY_GPUS
 from workload.recipes import BARE, judged, read
 
 FEW = Path(__file__).parent / "upstream" / "recipes.jsonl"
@@ -22,9 +23,9 @@ def test_no_false_alarm_over_nvidias_recipes(tag: str, tmp_path: Path) -> None:
     bare = tmp_path / "bare.yaml"
     bare.write_text(BARE, "utf-8")
     rows = read(RECIPES if RECIPES.exists() else FEW)
-    ours = [row for row in rows if row["tag"] == tag and row["gpus_per_node"] == 8]
+    ours = [row for row in rows if row["tag"] == tag and row["gpus_per_node"] in BY_GPUS]
     assert len(ours) > (20 if RECIPES.exists() else 1)
-    told = [(row["file"], finding) for row in ours for finding in judged(row, "h200", bare)]
+    told = [(row["file"], finding) for row in ours for finding in judged(row, BY_GPUS[row["gpus_per_node"]], bare)]
     alarms = [f"{file}: {finding.rule}: {finding.message}" for file, finding in told]
     assert [a for a, (_, finding) in zip(alarms, told, strict=True) if finding.severity is Severity.ERROR] == []
     assert alarms == []

@@ -33,17 +33,18 @@ def _facts(site: Site, job: JobValues) -> list[Row]:
         return "user" if field in getattr(model, "model_fields_set", ()) else "default"
 
     release = f"release {job.release.version}"
+    chosen = f"file {job.file.name}" if job.file else f"recipe {job.recipe.name}"
     pools = " and ".join(share.pool.name for share in job.worker_groups)
     machine = job.pool.spec.machine_type if job.pool else ""
     return [
-        ("name", job.name, f"{of(spec.name, 'recipe')}; hash of what cannot be edited in place"),
-        ("recipe", job.recipe.name, f"file {job.file.name}" if job.file else own(spec, "recipe")),
+        ("name", job.name, f"{of(spec.name, chosen.partition(' ')[0])}; hash of what cannot be edited in place"),
+        ("recipe", job.recipe.name, chosen if job.file else own(spec, "recipe")),
         ("release", job.release.version, of(spec.release, "catalog default")),
         ("image", job.image, of(spec.image, release)),
         ("rayVersion", job.release.ray, release),
         ("entry script", job.release.script, of(spec.script, release)),
         ("base config", *_base(job)),
-        ("nodes", str(job.nodes), of(spec.nodes, f"recipe {job.recipe.name}")),
+        ("nodes", str(job.nodes), of(spec.nodes, chosen)),
         ("GPUs per node", str(job.gpus), f"machine {machine}"),
         ("GPU pool", pools, of(spec.pool, "first with enough nodes")),
         ("accelerator", job.pool.accelerator if job.pool else "", f"machine {machine}"),

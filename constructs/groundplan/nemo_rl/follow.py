@@ -43,15 +43,18 @@ def settled(training: Training, slug: str, problem: Problem) -> Problem:
         return replace(problem, hint=_spelled(training, hint))
     tried = [_completed(training, slug, way) if way else None for way in ways]
     if any(tried) and tried != ways:
-        told = [_text(done) for done in tried if done]
+        told = list(dict.fromkeys(_text(done) for done in tried if done))
         free = [part for part, way in zip(parts, ways, strict=True) if not way and part.strip()]
         hint = ", or ".join([f"set {told[0]}", *told[1:], *free])
     return replace(problem, hint=_spelled(training, hint))
 
 
 def settings(text: str) -> Way:
-    """The settings that a hint, or a part of one, names."""
-    return {path: yaml.safe_load(value) for path, value in _SETTING.findall(text)}
+    """The settings that a hint, or a part of one, names; none when a value of the user's own in it is no YAML."""
+    try:
+        return {path: yaml.safe_load(value) for path, value in _SETTING.findall(text)}
+    except yaml.YAMLError:
+        return {}
 
 
 def followed(training: Training, way: Way) -> Training:
