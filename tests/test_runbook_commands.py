@@ -20,7 +20,7 @@ PROFILES = {
     "full": FULL,
     "existing": EXISTING,
     "checked": SMALL
-    + "workload: {preflight: {enabled: true}, prefetch: {enabled: true}, export: {enabled: true}}\n"
+    + "workload: {recipe: grpo-llama3.1-8b-gsm8k, preflight: {enabled: true}, prefetch: {enabled: true}, export: {enabled: true}}\n"
     + "platform: {kueue: {enabled: true}}\n",
     "cluster": SMALL + "workload: {mode: cluster}\n",
 }

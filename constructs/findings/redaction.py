@@ -71,7 +71,7 @@ PATTERNS = (
     ),
     Pattern(
         "JSON web token",
-        r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.",
+        r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*",
         "eyJ" + "aB3" * 4 + ".eyJ" + "aB3" * 4 + ".x",
         "eyJ" + "aB3" * 4 + ".abc" + "aB3" * 4 + ".x",
     ),

@@ -6,6 +6,7 @@ here; a finding reads the same wherever it comes from.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
@@ -68,10 +69,12 @@ def as_sarif(tool: str, version: str, findings: Sequence[Finding], rules: Mappin
     """SARIF 2.1.0 for code scanning: every rule with its page; what is ignored or was so before is suppressed."""
     slugs = list(dict.fromkeys([*rules, *(finding.rule for finding in findings)]))
     driver = {"name": tool, "version": version, "rules": [_sarif_rule(slug, rules.get(slug)) for slug in slugs]}
+    results = [_sarif_result(finding, slugs.index(finding.rule)) for finding in findings]
+    _tell_apart(results)
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_sarif_result(finding, slugs.index(finding.rule)) for finding in findings],
+        "results": results,
     }
     return as_json({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]})
 
@@ -112,6 +115,20 @@ def _sarif_result(finding: Finding, index: int) -> dict[str, Any]:
     elif finding.standing:
         result["suppressions"] = [{"kind": "external", "justification": "it was so before the plan"}]
     return result
+
+
+def _tell_apart(results: Iterable[dict[str, Any]]) -> None:
+    """Give each result a fingerprint of its own: a second finding of one rule at one place adds a hash of what it says.
+
+    Code scanning takes results with one fingerprint for one.
+    """
+    seen: set[str] = set()
+    for result in results:
+        prints = result["partialFingerprints"]
+        if prints["ruleAndPlace/v1"] in seen:
+            said = hashlib.sha256(result["message"]["text"].encode()).hexdigest()
+            prints["ruleAndPlace/v1"] += f":{said[:12]}"
+        seen.add(prints["ruleAndPlace/v1"])
 
 
 def rules_data() -> list[dict[str, str]]:

@@ -129,7 +129,8 @@ def shortened(difference: Difference) -> str:
     """A difference for a sentence: of two links that differ in their last part, that part alone."""
     old, new = difference.old, difference.new
     head, slash, _ = old.rpartition("/")
-    if slash and new.startswith(head + "/") and old.startswith('"') and new.count("/") == old.count("/"):
+    alike = slash and new.startswith(head + "/") and old.startswith('"') and new.count("/") == old.count("/")
+    if alike and values.is_link(head[1:]):
         old, new = f'"{old[len(head) + 1 :]}', f'"{new[len(head) + 1 :]}'
     return str(Difference(difference.path, old, new))
 

@@ -75,7 +75,7 @@ def resource_name(of: dict[str, Any]) -> str:
     for path in ("name", "instance_id", "account_id", "secret_id", "metadata.name"):
         found = values.text(of, path)
         if found and not values.is_expression(found):
-            return values.last_part(found)
+            return values.last_part(found) if values.is_link(found) else found
     return ""
 
 

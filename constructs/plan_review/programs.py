@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from findings import Finding, Location, writers
 from plan_review import report
 from plan_review.assess import Assessment
+from plan_review.drift import without_indices
 from plan_review.judgement import PlanRule, plan_rules
 from plan_review.model import QUIET, Plan
 
@@ -67,6 +69,34 @@ def as_github(result: Assessment) -> str:
 
 
 def _placed(result: Assessment) -> list[Finding]:
-    """The findings at their plans' files: a plan's JSON is one line."""
-    files = {plan.stack: plan.file for plan in result.plans}
-    return [replace(each, location=Location(files.get(each.stack) or "plan.json", 1, 1)) for each in result.notices]
+    """The findings where a repository shows them: in the stack's cdk.tf.json or the profile, else at the plan's file.
+
+    A plan's JSON is one line, and in no repository.
+    """
+    files = {plan.stack: _Place(plan, result.provenance.profile) for plan in result.plans}
+    nowhere = _Place(Plan("", (), "plan.json"), result.provenance.profile)
+    return [replace(each, location=files.get(each.stack, nowhere).of(each.address)) for each in result.notices]
+
+
+class _Place:
+    """Where the findings of a plan are shown."""
+
+    def __init__(self, plan: Plan, profile: str) -> None:
+        beside = Path(plan.file).parent
+        candidates = [
+            folder / "stacks" / plan.stack / "cdk.tf.json"
+            for folder in (beside, Path("cdktf.out"), beside / "cdktf.out")
+        ]
+        found = next((each for each in candidates if plan.stack and each.is_file()), None)
+        self.file = str(found) if found else profile or plan.file or "plan.json"
+        self.lines = found.read_text("utf-8", "replace").splitlines() if found else []
+
+    def of(self, address: str) -> Location:
+        """The line at which the resource is written; the first where that is not known."""
+        parts = without_indices(address.partition(" (")[0]).split(".")
+        inside = False
+        for number, line in enumerate(self.lines if len(parts) > 1 else (), 1):
+            inside = inside or line.strip().startswith(f'"{parts[-2]}":')
+            if inside and line.strip().startswith(f'"{parts[-1]}":'):
+                return Location(self.file, number, len(line) - len(line.lstrip()) + 1)
+        return Location(self.file, 1, 1)

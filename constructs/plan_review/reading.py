@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from plan_review.drift import changed_outside, without_indices, written_expressi
 from plan_review.model import Action, Change, Plan
 
 _MAKE = "make one with `terraform show -json PLANFILE > plan.json`"
+
+#: Bytes of a plan beyond which what is unzipped is no plan.
+_LARGEST = 512 * 2**20
 
 #: Major versions of the plan format that are read.
 _FORMATS = ("0", "1")
@@ -36,7 +40,7 @@ def read_plan(file: Path, data: bytes | None = None, stack: str = "") -> Plan:
             ) from None
         except OSError as error:
             raise UnusableInput(f"{file}: {error.strerror}") from None
-    document = _parse(file, data)
+    document = _parse(file, _unzipped(file, data))
     _recognise(file, document)
     return plan_of(document, stack or stack_name(file), str(file), hashlib.sha256(data).hexdigest())
 
@@ -51,6 +55,27 @@ def stack_name(file: Path) -> str:
     return name
 
 
+def _unzipped(file: Path, data: bytes) -> bytes:
+    """The content of a gzipped file; others as they are."""
+    if data[:2] != b"\x1f\x8b":
+        return data
+    try:
+        inflated = zlib.decompressobj(wbits=31).decompress(data, _LARGEST)
+    except zlib.error:
+        raise UnusableInput(f"{file} is gzipped and damaged; write it again") from None
+    if len(inflated) == _LARGEST:
+        raise UnusableInput(f"{file} holds more than {_LARGEST // 2**20} MiB when it is unzipped, and no plan does")
+    return inflated
+
+
+def _unwrapped(text: str) -> str:
+    """The JSON in what the action setup-terraform prints around a command's output (`terraform_wrapper`)."""
+    if not text.lstrip().startswith("[command]"):
+        return text
+    lines = text.splitlines()
+    return "\n".join(line for line in lines if not line.lstrip().startswith(("[command]", "::")))
+
+
 def _parse(file: Path, data: bytes) -> dict[str, Any]:
     if not data.strip():
         raise UnusableInput(f"{file} is empty; {_MAKE}")
@@ -58,7 +83,7 @@ def _parse(file: Path, data: bytes) -> dict[str, Any]:
         raise UnusableInput(f"{file} is a binary plan; {_MAKE}")
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"  # PowerShell redirects as UTF-16
     try:
-        text = data.decode(encoding)
+        text = _unwrapped(data.decode(encoding))
         document = json.loads(text)
     except UnicodeDecodeError:
         raise UnusableInput(f"{file} is not text; {_MAKE}") from None

@@ -92,6 +92,11 @@ def last_part(value: Any) -> str:
     return str(value or "").rstrip("/").rpartition("/")[2]
 
 
+def is_link(text: str) -> bool:
+    """Whether a text is a path of Google's or a link, of which the last part is the name. Names hold slashes too."""
+    return text.startswith(("https://", "http://", "//", "projects/", "organizations/", "folders/"))
+
+
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Every value that is no list and no object, with its path."""
     if isinstance(value, dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from groundplan.commands.review import review
 from groundplan.on_plans.assess import Provenance, assess
 from plan_review import html, markdown, programs, text
 from plan_review.reading import UnusableInput, plan_of, read_plan
-from review.plans import create, document, judged, update
+from review.plans import create, document, judged, replaced, update
 
 
 def run(*arguments: str, stdin: bytes | None = None) -> Result:
@@ -249,3 +250,75 @@ def test_plan_review_knows_nothing_of_groundplan() -> None:
                 imported.add(str(node.module).partition(".")[0])
     ours = {each.name for each in folder.parent.iterdir() if each.is_dir()}
     assert imported & ours == {"findings", "plan_review"}
+
+
+WRAPPED = (
+    "[command]/home/runner/work/_temp/terraform-bin show -json plan.tfplan\n"
+    + json.dumps(document(create("a_b.c", name="x")))
+    + "\n\n::debug::Terraform exited with code 0.\n::debug::stdout: {\n::debug::stderr: \n::set-output name=stdout::x\n"
+)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize("content", [WHOLE, WRAPPED], ids=["whole", "wrapped by setup-terraform"])
+def test_a_plan_that_is_wrapped_or_zipped(tmp_path: Path, content: str, zipped: bool) -> None:
+    data = content.encode()
+    (tmp_path / "gpu.json").write_bytes(gzip.compress(data) if zipped else data)
+    result = run(tmp_path / "gpu.json")
+    assert result.exit_code == 0
+    assert "1 to create" in result.stdout
+
+
+def test_a_zipped_file_that_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "gpu.json").write_bytes(b"\x1f\x8bnothing")
+    result = run(tmp_path / "gpu.json")
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "is gzipped and damaged" in result.stderr
+
+
+def test_sarif_points_at_what_is_in_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gpu.json").write_text(json.dumps(document(update("a_b.c", {"x": 1}, {"x": 2}))))
+
+    def place(*more: str) -> tuple[str, int]:
+        (one,) = json.loads(run("gpu.json", "--format", "sarif", *more).stdout)["runs"][0]["results"]
+        physical = one["locations"][0]["physicalLocation"]
+        return physical["artifactLocation"]["uri"], physical["region"]["startLine"]
+
+    assert place() == ("gpu.json", 1)
+    (tmp_path / "site.yaml").write_text("project: p-123456\nzone: us-central1-b\nreservation: r\n")
+    assert place("--profile", "site.yaml") == ("site.yaml", 1)
+    stack = tmp_path / "cdktf.out" / "stacks" / "gpu"
+    stack.mkdir(parents=True)
+    (stack / "cdk.tf.json").write_text(json.dumps({"resource": {"a_b": {"c": {"x": 2}}}}, indent=1))
+    assert place() == ("cdktf.out/stacks/gpu/cdk.tf.json", 4)
+
+
+def test_findings_at_one_place_have_fingerprints_of_their_own() -> None:
+    secrets = {f"note{n}": "hf_" + "aB3" * 6 for n in range(4)}
+    (whole,) = json.loads(programs.as_sarif(judged(create("a_b.c", **secrets))))["runs"]
+    prints = [each["partialFingerprints"]["ruleAndPlace/v1"] for each in whole["results"]]
+    assert len(prints) == len(set(prints)) == 4
+
+
+def test_a_web_token_is_hidden_to_its_end() -> None:
+    token = ".".join(["eyJ" + "aB3" * 6, "eyJ" + "aB3" * 6, "s1gn" * 8])
+    report = text.render(judged(create("a_b.c", note=token)))
+    assert "s1gn" not in report
+    entry = update("a_b.c", {"note": "x"}, {"note": token})
+    assert "s1gn" not in text.render(judged(entry))
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "says"),
+    [
+        ("google_compute_subnetwork.s", "10.0.0.0/20", "10.0.0.0/21", 'ip_cidr_range: "10.0.0.0/20" -> "10.0.0.0/21"'),
+        ("a_b.c", "team/a", "team/b", 'ip_cidr_range: "team/a" -> "team/b"'),
+        ("a_b.c", "projects/p/global/x/a", "projects/p/global/x/b", 'ip_cidr_range: "a" -> "b"'),
+    ],
+)
+def test_links_alone_are_shortened(kind: str, before: str, after: str, says: str) -> None:
+    sides = ({"name": "prod/db", "ip_cidr_range": each} for each in (before, after))
+    (first, *_) = judged(replaced(kind, *sides, replace_paths=[["ip_cidr_range"]])).counting
+    assert says in first.message
+    assert "prod/db is replaced" in first.message

@@ -398,3 +398,12 @@ def test_teachers_have_nodes_of_their_own() -> None:
     assert errors(nodes + 4, overrides | teachers | apart) == set()
     own = {f"+{TEACHERS}.teacher_overrides.code.num_nodes": 1}
     assert errors(nodes + 3, overrides | teachers | apart | own) == set()
+
+
+def test_one_of_several_data_sets_may_be_split() -> None:
+    nodes, overrides = SHIPPED["grpo_math_8B 1n"]
+    several: list[dict[str, Any]] = [{"dataset_name": "OpenMathInstruct-2"}, {"dataset_name": "DeepScaler"}]
+    none = overrides | {"data.train": several, "data.validation": None}
+    assert "validation-set" in slugs(job(nodes, none))
+    split = [several[0] | {"split_validation_size": 0.05}, several[1]]
+    assert "validation-set" not in slugs(job(nodes, none | {"data.train": split}))

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from findings import ProfileError, UserError
 from findings.printing import print_report
 from groundplan import __version__
 from groundplan.on_plans.assess import Assessment, Provenance, Verdict, assess, compare_outputs, plan_rules
@@ -22,7 +23,7 @@ from plan_review.acceptance import Acceptance, parse
 from plan_review.judgement import Category, PlanRule
 from plan_review.model import Plan
 from plan_review.policy import load_policies
-from plan_review.reading import UnusableInput, read_plan
+from plan_review.reading import read_plan
 
 FORMATS = ("text", "markdown", "html", "json", "github", "sarif")
 
@@ -209,7 +210,9 @@ def _report(
             acceptances=[*given, *accepted],
             policies=own,
         )
-    except UnusableInput as error:
+    except ProfileError:
+        raise
+    except UserError as error:  # plans, prices, policies, revisions: an input that cannot be used
         click.echo(f"groundplan {context.info_name}: {error}", err=True)
         context.exit(2)
     print_report(_render(asked.form, result, own), f"groundplan {context.info_name}", asked.output)

@@ -34,8 +34,8 @@ def synthesize_profile(profile: Path, out: Path) -> str:
 
 
 def checkout(profile: Path, revision: str, folder: Path) -> Path:
-    """Write a profile, and the files that it names, as of a git revision: catalog files, and a NeMo RL configuration with
-    what it inherits from. Raises UnusableInput."""
+    """Write a profile, and the files that it names, as of a git revision: catalog files, and a NeMo RL configuration
+    with what it inherits from. Raises UnusableInput."""
     target = folder / profile.name
     target.write_bytes(_show(profile.parent, revision, profile.name))
     data = _mapping(target)

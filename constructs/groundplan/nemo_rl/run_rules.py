@@ -132,6 +132,9 @@ def _validates(training: Training) -> bool:
     if config.has("data.validation") or config.has("data.val_data_path"):
         return True
     if training.release.gsm8k == "built-in":
+        several = config.get("data.train")
+        if isinstance(several, list):  # several data sets, each of which may be split
+            return any(isinstance(each, dict) and (each.get("split_validation_size") or 0) > 0 for each in several)
         split = config.get("data.train.split_validation_size")
         named = config.text("data.train.dataset_name").lower()
         return named != "gsm8k" and isinstance(split, int | float) and split > 0
