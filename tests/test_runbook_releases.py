@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 
 import pytest
+import yaml
 
+from groundplan.emit.artefacts import runbook as written
+from groundplan.site.profile import parse_profile
+from groundplan.site.releases import site_releases
+from groundplan.site.resolve import resolve
 from sites import SMALL, Synthesized, synthesized
 from test_synth import SITES, TERRAFORM_CLOUD
 
+GROWS = "autoscaling: {min: 0, max: 4}"
 KUEUE = SMALL + "platform: {namespace: training, kueue: {enabled: true}}\n"
 
 
@@ -41,13 +49,53 @@ def test_the_names_of_a_site_with_a_queue() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("pool", "kueue", "own"), [("nodes: 2", False, False), (GROWS, False, True), (GROWS, True, False)]
+)
+def test_a_job_on_a_pool_that_grows_has_a_release_of_its_own(pool: str, kueue: bool, own: bool) -> None:
+    """Helm would make the new job's pods beside the old one's, and the autoscaler nodes for both; Terraform destroys
+    a release of another name first. On nodes that are there, and under Kueue, the new job waits by itself."""
+    text = (
+        f"{SMALL}gpu: {{pools: [{{{pool}}}]}}\nplatform: {{kueue: {{enabled: {str(kueue).lower()}, topology: none}}}}\n"
+    )
+    releases = {}
+    for run in (1, 2):
+        of = resolve(parse_profile(f"{text}workload: {{run: {run}}}\n")[0])
+        assert of.job
+        releases[of.job.name] = site_releases(of)["job"].name
+        assert (releases[of.job.name] == f"nemo-rl-job-{of.job.name[-8:]}") == own
+    assert len(set(releases.values())) == (2 if own else 1)
+
+
 def test_the_finalizer_is_taken_off_the_job() -> None:
     """K4: it is KubeRay's on the RayJob; the RayCluster has none, and goes with its owner."""
     site = synthesized(SMALL)
     job = next(each for each in site.manifests("workload", "job").values() if each["kind"] == "RayJob")
-    (patch,) = re.findall(r"kubectl \S+ \S+ patch .*", runbook(site))
+    (patch,) = (line for line in re.findall(r"kubectl \S+ \S+ patch .*", runbook(site)) if "finalizers" in line)
     assert f" patch rayjob {job['metadata']['name']} --type=merge" in patch
     assert "patch raycluster" not in runbook(site)
+
+
+def test_the_log_is_the_first_command_and_is_read_after_the_pods_have_gone() -> None:
+    site = synthesized(SMALL)
+    job = site.site.job
+    assert job
+    followed = runbook(site).partition("### Follow the job")[2]
+    first, second = followed.split("```sh\n")[1].splitlines()[:2]
+    assert first.endswith(f"-c ray-head -- tail -n 100 -F /data/jobs/{job.name}/train.log")
+    assert "-c ray-head -- ray job logs --follow " in second
+    (reader,) = (line for line in followed.splitlines() if " run read-log " in line)
+    overrides = next(word for word in shlex.split(reader) if word.startswith("--overrides="))
+    pod = json.loads(overrides.partition("=")[2])["spec"]
+    assert pod["containers"][0]["command"][-1] == f"/data/jobs/{job.name}/train.log"
+    assert [volume["name"] for volume in pod["volumes"]] == [m["name"] for m in pod["containers"][0]["volumeMounts"]]
+
+
+def test_how_to_see_that_asynchronous_grpo_stands_still() -> None:
+    asynchronous = {"grpo.async_grpo.enabled": True}
+    of = resolve(parse_profile(SMALL + yaml.safe_dump({"workload": {"overrides": asynchronous}}))[0])
+    assert "Wait iteration" in written(of, "site.yaml")
+    assert "Wait iteration" not in runbook(synthesized(SMALL))
 
 
 def test_the_way_out_of_a_killed_install_and_of_an_emptied_state() -> None:

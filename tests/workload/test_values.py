@@ -151,7 +151,7 @@ def test_folders_on_the_mount(folder: str) -> None:
 def test_the_script_makes_the_folder_that_a_reference_names() -> None:
     overrides = {"logger.log_dir": "/data/l", "checkpointing.checkpoint_dir": "${logger.log_dir}/c"}
     script = objects(site(workload={"recipe": SMOKE, "overrides": overrides}))["ConfigMap"]["data"]["train.sh"]
-    assert "mkdir -p /data/l\n" in script and "\nCHECKPOINTS=/data/l/c\n" in script
+    assert 'mkdir -p "$CHECKPOINTS" /data/l\n' in script and "\nCHECKPOINTS=/data/l/c\n" in script
 
 
 def test_references() -> None:

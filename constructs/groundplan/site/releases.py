@@ -42,8 +42,23 @@ def site_releases(site: Site) -> dict[str, SiteRelease]:
         found.append(SiteRelease("platform", "kueue", platform.kueue.namespace, "kueue"))
         found.append(SiteRelease("platform", "queue", platform.namespace, f"{site.name}-queue"))
     if site.job_objects:
-        found.append(SiteRelease("workload", "job", platform.namespace, f"{site.name}-job"))
+        found.append(SiteRelease("workload", "job", platform.namespace, _job_release(site)))
     return {each.id: each for each in found}
+
+
+def _job_release(site: Site) -> str:
+    """The release of the job; on a pool that makes nodes when pods ask for them, one for each job.
+
+    Helm makes the new job before it deletes the old one, so that for a while both ask for nodes, and the autoscaler
+    makes them twice. A release's name cannot be changed in place: Terraform then destroys the old job's, which waits
+    until its pods have gone, before it makes the new one's. Where nodes are fixed, or Kueue holds the new job back, it
+    waits by itself.
+    """
+    job = site.job
+    grows = job is not None and any(share.pool.max_nodes > share.pool.min_nodes for share in job.worker_groups)
+    if job is None or not grows or job.queue is not None:
+        return f"{site.name}-job"
+    return f"{site.name}-job-{job.name.rpartition('-')[2]}"
 
 
 def roce_archs(site: Site) -> list[str]:

@@ -1,4 +1,4 @@
-"""An optional Job that downloads models to Lustre before the training: one download, by one pod without a GPU.
+"""An optional Job that downloads models, and a recipe's data set, to Lustre before the training: once, without a GPU.
 
 Without it every node asks Hugging Face at once, which answers with rate limits (NVIDIA-NeMo/RL PR 2272). The training
 waits for a mark on Lustre, so that no pod needs a right to watch another.
@@ -44,6 +44,10 @@ def documents(job: JobValues) -> list[dict[str, Any]]:
             "metadata": {"name": f"{job.name}-prefetch", "namespace": job.namespace, "labels": dict(job.labels)},
             "spec": {
                 "backoffLimit": 0,
+                # A pod that is evicted, or whose node goes, is made again; it starts from what is there.
+                "podFailurePolicy": {
+                    "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+                },
                 "activeDeadlineSeconds": job.spec.prefetch.timeout_minutes * 60,
                 "template": {"metadata": {"labels": {"app.kubernetes.io/part-of": job.site}}, "spec": pod},
             },
@@ -60,6 +64,8 @@ def _script(job: JobValues) -> str:
         "import sys; from huggingface_hub import snapshot_download; "
         "[print(name, snapshot_download(name), flush=True) for name in sys.argv[1:]]"
     )
+    if job.recipe.dataset == "gsm8k":
+        fetch += "; from datasets import load_dataset; print(load_dataset('openai/gsm8k', 'main'))"
     models = " ".join(shlex.quote(model) for model in job.models)
     return "\n".join(
         [

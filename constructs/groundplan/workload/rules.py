@@ -235,6 +235,7 @@ _REFUSED = {
     "RAY_enable_autoscaler_v2": "needs autoscaling, which a training has not",
     "CUDA_VISIBLE_DEVICES": "is set by Ray for each actor, and the driver's value would overwrite it",
     "KUBERAY_GEN_RAY_START_CMD": "is KubeRay's own: the command that starts Ray",
+    "RAY_CLUSTER_NAME": "is KubeRay's own, by which the train script knows a Ray cluster that has started it before",
     "PATH": "would hide the image's own programs, `python` and `ray` among them",
     "LD_PRELOAD": "would put a library into every program of head and workers, which differ in what they have",
     "RAY_OVERRIDE_JOB_RUNTIME_ENV": "is for a runtimeEnvYAML, which groundplan does not write",

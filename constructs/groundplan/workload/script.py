@@ -100,8 +100,10 @@ def _once(job: JobValues) -> list[str]:
 
 def _folders(job: JobValues) -> list[str]:
     """The folders of checkpoints and logs; those of a job that goes on from another's lead there."""
-    lines = ["", f"mkdir -p {_folder(job, job.config.text('logger.log_dir') or job.folder)}"]
+    logs = _folder(job, job.config.text("logger.log_dir") or job.folder)
+    lines = [""]
     if job.spec.resume_from:
+        lines.append(f"mkdir -p {logs}")
         old = shlex.quote(f"{job.folder_of(job.spec.resume_from)}/checkpoints")
         lines += [
             f"# workload.resume_from: the checkpoints of {job.spec.resume_from} are this job's.",
@@ -109,7 +111,7 @@ def _folders(job: JobValues) -> list[str]:
             f'[ -e "$CHECKPOINTS" ] || ln -sT {old} "$CHECKPOINTS"',
         ]
     else:
-        lines.append('mkdir -p "$CHECKPOINTS"')
+        lines.append(f'mkdir -p "$CHECKPOINTS" {logs}')
     found = "$(find \"$CHECKPOINTS/\" -maxdepth 1 -name 'step_*' -printf '%f\\n' | sort -V | tr '\\n' ' ')"
     return [*lines, f"steps={found}", 'say "checkpoints so far: ${steps:-none}"']
 
@@ -176,13 +178,9 @@ def _trainer(job: JobValues) -> list[str]:
         "",
         f"say {shlex.quote(doing)}",
         "status=0",
-        *(f"{'  ' if n else ''}{part} {end}" for n, (part, end) in enumerate(_ended(command))),
+        " \\\n    ".join([*command, "|| status=$?"]),
         '[ "$status" -eq 0 ] || stop "$status" "the trainer ended with status $status (137: killed, often for memory)"',
     ]
-
-
-def _ended(command: list[str]) -> list[tuple[str, str]]:
-    return [*((part, "\\") for part in command[:-1]), (command[-1], "|| status=$?")]
 
 
 def _published(job: JobValues) -> list[str]:

@@ -147,6 +147,11 @@ class JobValues:
         return f"{self.mount_path}/jobs/{name}"
 
     @property
+    def log(self) -> str:
+        """File of the log that the train script keeps."""
+        return f"{self.folder}/train.log"
+
+    @property
     def checkpoints(self) -> str:
         """Folder of the checkpoints."""
         return self.config.text("checkpointing.checkpoint_dir") or f"{self.folder}/checkpoints"
