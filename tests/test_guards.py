@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,6 @@ from findings.redaction import MASK, PATTERNS, Pattern, find_secrets, is_secret_
 from groundplan.cluster.allocatable import EVICTION_MIB, reserved_cpu_millis, reserved_memory_mib
 from groundplan.emit import app
 from groundplan.kernel.addresses import pod_block
-from groundplan.nemo_rl.config import Config
-from groundplan.nemo_rl.memory import Fit, estimate
-from groundplan.nemo_rl.shape import Shape
 
 
 def written(folder: Path, text: str) -> Path:
@@ -94,58 +90,6 @@ def test_cpu_that_gke_keeps(vcpus: int, pods: int, millis: int) -> None:
 def test_memory_that_gke_keeps(gib: int, mib: int) -> None:
     assert reserved_memory_mib(gib * 1024) == mib
     assert EVICTION_MIB == 100
-
-
-#: Eight GPUs, DTensor, one sample of 100,000 tokens.
-SHAPE = Shape(
-    nodes=1, gpus_per_node=8, colocated=True, generation_gpus=8, training_gpus=8, backend="dtensor",
-    tp=1, pp=1, cp=1, ep=1, etp=1, vllm_tp=1, vllm_pp=1, vllm_ep=1,
-    prompts=8, generations=4, global_batch=32, micro_batch=1, logprob_batch=1, sequence=100_000,
-)  # fmt: skip
-
-
-def fit(**changed: int | str | bool | float) -> Fit:
-    """Of a model of 0.96 billion parameters: width 2000 (2000^3 = 8e9 = 0.96e9 / 0.12), depth 20; 100 GB a GPU."""
-    values: dict[str, object] = {"policy.generation.vllm_cfg.gpu_memory_utilization": changed.pop("share", 0.5)}
-    saved = changed.pop("checkpointing", False)
-    values |= {f"policy.{b}_cfg.activation_checkpointing": saved for b in ("dtensor", "megatron")}
-    return estimate(0.96, 0.96, replace(SHAPE, **changed), Config(values), 100)  # type: ignore[arg-type]
-
-
-def test_memory_of_a_small_model() -> None:
-    found = fit()
-    assert found.states == pytest.approx(1.92)  # 0.96 x 16 bytes / 8 GPUs
-    assert found.activations == pytest.approx(136)  # 1e5 tokens x 2000 wide x 34 x 20 layers
-    assert found.logits == pytest.approx(182.4)  # 1e5 x 152,000 x 4 bytes x 3
-    assert found.generation == pytest.approx(1.92)  # 0.96 x 2 bytes
-    assert found.generation_budget == pytest.approx(50)
-    assert found.training == pytest.approx(1.92 + 136 + 182.4 + 6)
-
-
-def test_memory_divides_by_tensor_and_context_parallel() -> None:
-    assert (fit(cp=4).activations, fit(cp=4).logits) == pytest.approx((34, 45.6))
-    assert (fit(tp=2).activations, fit(tp=2).logits) == pytest.approx((68, 91.2))
-    assert (fit(tp=2, cp=4).activations, fit(tp=2, cp=4).logits) == pytest.approx((17, 22.8))
-    assert fit(vllm_tp=2, vllm_pp=2).generation == pytest.approx(0.48)
-
-
-def test_memory_grows_with_the_micro_batch() -> None:
-    assert (fit(micro_batch=2).activations, fit(micro_batch=2).logits) == pytest.approx((272, 364.8))
-
-
-def test_checkpointing_keeps_one_layer_and_the_borders() -> None:
-    assert fit(checkpointing=True).activations == pytest.approx(14.8)  # 1e5 x 2000 x (2 x 20 + 34)
-
-
-def test_megatron_states() -> None:
-    # 0.96 x 6 over TP 2 x PP 2, and 0.96 x 12 over all 8.
-    assert fit(backend="megatron", tp=2, pp=2).states == pytest.approx(1.44 + 1.44)
-
-
-@pytest.mark.parametrize(("share", "budget"), [(0.8, 80), (1, 100), (1.1, 60), (0, 60)])
-def test_share_of_vllm(share: float, budget: float) -> None:
-    """A share that vLLM would refuse counts as the usual 0.6; a rule of its own refuses it."""
-    assert fit(share=share).generation_budget == pytest.approx(budget)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda each: each.name)

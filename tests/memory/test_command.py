@@ -113,6 +113,14 @@ def test_parameters_of_a_config_json(config: dict[str, Any], parameters: int) ->
     assert count(shape(config, "config.json")).total == pytest.approx(parameters, rel=1e-6)
 
 
+def test_gemma_leaves_out_its_defaults() -> None:
+    """google/gemma-3-4b-it's file, its vision part left away."""
+    text = {"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34}
+    found = shape({"model_type": "gemma3", "text_config": {**text, "sliding_window": 1024}}, "config.json")
+    assert count(found).total == 3_880_263_168
+    assert found.tied
+
+
 def test_the_text_part_of_a_model_that_sees() -> None:
     text = {key: value for key, value in LLAMA.items() if key != "architectures"}
     whole = {"architectures": ["Mistral3ForConditionalGeneration"], "text_config": text, "vision_config": {}}

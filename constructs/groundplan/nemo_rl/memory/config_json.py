@@ -14,6 +14,8 @@ from groundplan.nemo_rl.models import ModelShape
 LIMIT = 1_000_000
 #: Most layers that a model has.
 LAYERS = 1000
+#: What the files of Gemma 3 leave out, for Transformers has it as default.
+GEMMA3 = {"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256}
 
 
 def read(file: Path) -> ModelShape:
@@ -35,6 +37,9 @@ def shape(data: Mapping[str, Any], where: str) -> ModelShape:
     """The numbers of a parsed config.json; of a model that sees, its text part's."""
     text = data.get("text_config")
     part: Mapping[str, Any] = {**data, **text} if isinstance(text, dict) else data
+    architecture = _architecture(data, part)
+    if architecture.startswith("Gemma3"):
+        part = {**GEMMA3, **part}
 
     def number(*keys: str, needed: bool = False) -> int:
         for key in keys:
@@ -55,8 +60,6 @@ def shape(data: Mapping[str, Any], where: str) -> ModelShape:
     kinds = part.get("layer_types")
     if part.get("hybrid_override_pattern") or (isinstance(kinds, list) and "linear_attention" in kinds):
         raise UserError(f"{where}: layers of several kinds (Mamba, linear attention) are not counted here")
-    named = data.get("architectures")
-    architecture = str(named[0]) if isinstance(named, list) and named else ""
     experts = number("num_experts", "num_local_experts", "n_routed_experts")
     width = number("moe_intermediate_size", "intermediate_size") if experts else 0
     latent = {
@@ -87,6 +90,15 @@ def shape(data: Mapping[str, Any], where: str) -> ModelShape:
         dense_layers=number("first_k_dense_replace") if experts else 0,
         latent=latent if latent["kv"] else {},
     )
+
+
+def _architecture(data: Mapping[str, Any], part: Mapping[str, Any]) -> str:
+    """The class that the file names, or one made from its type: ``qwen3_moe`` -> ``Qwen3Moe``."""
+    named = data.get("architectures")
+    if isinstance(named, list) and named and isinstance(named[0], str):
+        return named[0]
+    kind = part.get("model_type")
+    return "".join(word.capitalize() for word in kind.split("_")) if isinstance(kind, str) else ""
 
 
 def _tied(part: Mapping[str, Any], architecture: str) -> bool:
