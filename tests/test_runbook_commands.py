@@ -20,8 +20,8 @@ PROFILES = {
     "full": FULL,
     "existing": EXISTING,
     "checked": SMALL
-    + "workload: {recipe: grpo-llama3.1-8b-gsm8k, preflight: {enabled: true}, prefetch: {enabled: true}, export: {enabled: true}}\n"
-    + "platform: {kueue: {enabled: true}}\n",
+    + "workload: {recipe: grpo-llama3.1-8b-gsm8k, preflight: {enabled: true}, prefetch: {enabled: true}, "
+    + "export: {enabled: true}}\nplatform: {kueue: {enabled: true}}\n",
     "cluster": SMALL + "workload: {mode: cluster}\n",
 }
 TEXTS = {name: runbook(site_of(text), "p.yaml") for name, text in PROFILES.items()}
@@ -105,7 +105,7 @@ def test_the_pod_that_reads_results_fits_the_site(name: str) -> None:
 def test_what_an_operator_looks_for_is_said() -> None:
     checked, cluster, full = TEXTS["checked"], TEXTS["cluster"], TEXTS["full"]
     for words in (
-        "### Stop it",
+        "### Stop the job, and go on",
         "## Results",
         "-prefetch -f",
         "`FAILED`",

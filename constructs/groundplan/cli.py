@@ -26,6 +26,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("groundplan.commands.check:check", "Say everything that is wrong with profiles; start no Node."),
     "synth": ("groundplan.commands.synth:synth", "Write the Terraform of a site, its run-book and its job."),
     "rayjob": ("groundplan.commands.rayjob:rayjob", "Print the job's Kubernetes objects as YAML."),
+    "bootstrap": (
+        "groundplan.commands.bootstrap:bootstrap",
+        "Write what an administrator applies once before a site: accounts, roles, state bucket.",
+    ),
     "rehearse": (
         "groundplan.commands.rehearse:rehearse",
         "Apply the site with the real Terraform in a simulated cloud.",
