@@ -20,8 +20,9 @@ PROFILES = {
     "full": FULL,
     "existing": EXISTING,
     "checked": SMALL
-    + "workload: {recipe: grpo-llama3.1-8b-gsm8k, preflight: {enabled: true}, prefetch: {enabled: true}, "
-    + "export: {enabled: true}}\nplatform: {kueue: {enabled: true}}\n",
+    + "workload:\n"
+    + "  {recipe: grpo-llama3.1-8b-gsm8k, preflight: {enabled: true}, prefetch: {enabled: true}, export: {enabled: true}}\n"
+    + "platform: {kueue: {enabled: true}}\n",
     "cluster": SMALL + "workload: {mode: cluster}\n",
 }
 TEXTS = {name: runbook(site_of(text), "p.yaml") for name, text in PROFILES.items()}

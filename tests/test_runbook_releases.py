@@ -80,7 +80,7 @@ def test_the_log_is_the_first_command_and_is_read_after_the_pods_have_gone() -> 
     site = synthesized(SMALL)
     job = site.site.job
     assert job
-    followed = runbook(site).partition("### Follow the job")[2]
+    followed = runbook(site).partition("## Follow the job")[2]
     first, second = followed.split("```sh\n")[1].splitlines()[:2]
     assert first.endswith(f"-c ray-head -- tail -n 100 -F /data/jobs/{job.name}/train.log")
     assert "-c ray-head -- ray job logs --follow " in second
