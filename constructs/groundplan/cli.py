@@ -14,11 +14,10 @@ from collections.abc import Callable
 
 import click
 
-from findings import ProfileError, UnavailableError, UserError
+from findings import UNREADABLE, ProfileError, UnavailableError, UserError
 from groundplan import __version__
 from groundplan.kernel import interrupts
 from groundplan.kernel.settings import is_on
-from groundplan.kernel.source import UNREADABLE
 
 #: Command -> where it is defined and its one-line help, so that `groundplan --help` loads none of them.
 COMMANDS: dict[str, tuple[str, str]] = {

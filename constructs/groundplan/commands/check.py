@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
+from findings import UNREADABLE
 from findings.printing import print_report
 from findings.redaction import printable_report
 from groundplan.commands.fleet import profiles_in
 from groundplan.kernel.settings import default_profile
-from groundplan.kernel.source import UNREADABLE
 from groundplan.site.check import Checked, check_files, has_errors
 
 
