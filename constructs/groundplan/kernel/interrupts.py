@@ -17,7 +17,7 @@ _received: list[int] = []
 class Stopped(KeyboardInterrupt):
     """The program was asked to end.
 
-    Not KeyboardInterrupt itself: one that has passed through `exec`, by which attrs and jsii build classes, makes Python
+    Not KeyboardInterrupt itself: one that passed through `exec`, by which attrs and jsii build classes, makes Python
     end by SIGINT whatever the program's exit code is.
     """
 
