@@ -45,6 +45,7 @@ INSIDE_FUNCTIONS = {
     "groundplan.commands.": "a command's --help, and its other ways, do not wait for what one way needs",
     "groundplan.__main__": "the program is loaded when its handlers of signals stand",
     "groundplan.cli": "the findings' colours are for those who have findings",
+    "groundplan.emit.write_bootstrap": "cdktf, as for groundplan.emit.app",
     "groundplan.emit.app": "cdktf takes a second to load, and only who synthesizes needs it",
     "groundplan.emit.revisions": "a diff of two folders needs neither profiles nor cdktf",
     "groundplan.on_plans.ignores": "the rules of plans take a tenth of a second, and only an unknown slug needs them",

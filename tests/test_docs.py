@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import groundplan.site.check  # noqa: F401  (registers the rules)
+from findings import RULES
 from groundplan.cli import COMMANDS
 from sites import ROOT, code_blocks, documentation, documented_profiles, site_of, synthesized
 
@@ -67,3 +69,19 @@ def test_every_rule_and_command_the_pages_name_exists() -> None:
     for page in PAGES:
         for command in re.findall(r"`groundplan (\w+)[ `]", page.read_text("utf-8")):
             assert command in COMMANDS, f"{page.name}: groundplan {command}"
+
+
+def test_every_rule_that_troubleshooting_names_exists() -> None:
+    text = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
+    named = {
+        slug
+        for group in re.findall(r"[Rr]ules? ((?:`[-\w]+`(?:, )?)+)", text)
+        for slug in re.findall(r"`(.+?)`", group)
+    }
+    assert len(named) > 5
+    assert {slug for slug in named if not RULES.named(slug)} == set()
+
+
+def test_the_map_names_every_page() -> None:
+    named = set(re.findall(r"\]\(([-\w]+\.md)", (ROOT / "docs" / "README.md").read_text("utf-8")))
+    assert named == {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}

@@ -13,16 +13,15 @@ import pytest
 import yaml
 
 from groundplan.emit.artefacts import runbook
-from sites import SMALL, site_of
+from sites import ROOT, SMALL, site_of
 from synth_sites import EXISTING, FULL
 
 PROFILES = {
     "full": FULL,
     "existing": EXISTING,
     "checked": SMALL
-    + "workload:\n"
-    + "  {recipe: grpo-llama3.1-8b-gsm8k, preflight: {enabled: true}, prefetch: {enabled: true}, export: {enabled: true}}\n"
-    + "platform: {kueue: {enabled: true}}\n",
+    + "workload: {recipe: grpo-llama3.1-8b-gsm8k, preflight: {enabled: true}, prefetch: {enabled: true}, "
+    + "export: {enabled: true}}\nplatform: {kueue: {enabled: true}}\n",
     "cluster": SMALL + "workload: {mode: cluster}\n",
 }
 TEXTS = {name: runbook(site_of(text), "p.yaml") for name, text in PROFILES.items()}
@@ -34,7 +33,7 @@ def blocks(text: str) -> list[str]:
 
 def commands(program: str) -> list[str]:
     found = []
-    for text in TEXTS.values():
+    for text in [*TEXTS.values(), (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")]:
         found += re.findall(rf"`({program} [^`]+)`", text)
         for line in "\n".join(blocks(text)).replace("\\\n", " ").splitlines():
             for command in re.findall(rf"(?:^ *|\$\(|\| )({program} .*)", line):

@@ -14,6 +14,22 @@ from typing import Any
 from fast_bindings.node import BindingsError
 
 
+class _Apart:
+    """The module `subprocess` for jsii: its Node gets no Ctrl-C of the terminal, which is for Python to answer.
+
+    A Node that ends by a signal leaves its unpacked packages behind; told to exit, or when its input ends, it does not.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def Popen(self, *arguments: Any, **options: Any) -> Any:
+        return self._module.Popen(*arguments, start_new_session=True, **options)
+
+
 def install(
     process: Any, kernel_types: Any, spare: MutableMapping[str, str], note: Callable[[str], None], plain: str
 ) -> Callable[[], None]:
@@ -59,4 +75,5 @@ def install(
         deferred_send(self, load(name=request.name, version=request.version, tarball=full), response_type)
 
     node.handshake, node.send = deferred_handshake, deferred_send
+    process.subprocess = _Apart(process.subprocess)
     return settle

@@ -5,6 +5,7 @@ It knows nothing of what is judged: profiles, plans and rehearsals all speak thr
 
 from findings.engine import (
     RULES,
+    UNREADABLE,
     CheckFunction,
     Finding,
     Location,
@@ -23,6 +24,7 @@ from findings.engine import (
 
 __all__ = [
     "RULES",
+    "UNREADABLE",
     "CheckFunction",
     "Finding",
     "Location",

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+#: Rule of what is found of a file that cannot be read: nothing of it was judged.
+UNREADABLE = "profile-unreadable"
+
 #: Where in a profile: keys and list positions from the root, e.g. ``("gpu", "pools", 0, "nodes")``.
 ProfilePath = tuple[str | int, ...]
 

@@ -14,11 +14,10 @@ from collections.abc import Callable
 
 import click
 
-from findings import ProfileError, UnavailableError, UserError
+from findings import UNREADABLE, ProfileError, UnavailableError, UserError
 from groundplan import __version__
 from groundplan.kernel import interrupts
 from groundplan.kernel.settings import is_on
-from groundplan.kernel.source import UNREADABLE
 
 #: Command -> where it is defined and its one-line help, so that `groundplan --help` loads none of them.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -26,6 +25,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("groundplan.commands.check:check", "Say everything that is wrong with profiles; start no Node."),
     "synth": ("groundplan.commands.synth:synth", "Write the Terraform of a site, its run-book and its job."),
     "rayjob": ("groundplan.commands.rayjob:rayjob", "Print the job's Kubernetes objects as YAML."),
+    "bootstrap": (
+        "groundplan.commands.bootstrap:bootstrap",
+        "Write what an administrator applies once before a site: accounts, roles, state bucket.",
+    ),
     "rehearse": (
         "groundplan.commands.rehearse:rehearse",
         "Apply the site with the real Terraform in a simulated cloud.",

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
+from findings import UNREADABLE
 from findings.printing import print_report
 from findings.redaction import printable_report
+from groundplan.commands.fleet import profiles_in
 from groundplan.kernel.settings import default_profile
-from groundplan.kernel.source import UNREADABLE
 from groundplan.site.check import Checked, check_files, has_errors
 
 
@@ -42,17 +43,17 @@ def check(profiles: tuple[Path, ...], format_: str, output: Path | None, strict:
     """Say everything that is wrong with PROFILES, and exit 1 if that is more than warnings.
 
     Each profile is checked on its own; several also against one another, for clashes between sites of one project or
-    network; `-` is standard input. Without PROFILES, the one that GROUNDPLAN_PROFILE or the `profile` context of
-    cdktf.json names is taken, else profile.yaml.
+    network. A folder stands for the profiles in it, `-` for standard input. Without PROFILES, the one that
+    GROUNDPLAN_PROFILE or the `profile` context of cdktf.json names is taken, else profile.yaml.
 
     A rule can be ignored in the profile: `ignore: [{rule: RULE, reason: why}]`. It stays in the report.
 
     \b
     groundplan check profiles/nemo-rl-b200.yaml
-    groundplan check profiles/*.yaml --strict
+    groundplan check profiles/ --strict
     groundplan check profiles/*.yaml --format sarif > groundplan.sarif
     """
-    files = list(dict.fromkeys(profiles or (default_profile(),)))
+    files = profiles_in(profiles or (default_profile(),))
     results = check_files(files, as_of)
     if format_ == "text" and output is None:
         _print_text(results)

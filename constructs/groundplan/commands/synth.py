@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("profile", required=False, type=click.Path(path_type=Path))
+@click.argument("profiles", nargs=-1, metavar="[PROFILE]...", type=click.Path(path_type=Path))
 @click.option(
     "-o",
     "--output",
@@ -32,23 +33,34 @@ if TYPE_CHECKING:
 @click.option("--check", "compare", is_flag=True, help="Write nothing; exit 1 unless OUT already holds exactly this.")
 @click.option("--replace", is_flag=True, help="Take away the stacks of another site that OUT holds.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors and warnings only.")
-def synth(profile: Path | None, out: Path, strict: bool, compare: bool, replace: bool, quiet: bool) -> None:
+def synth(profiles: tuple[Path, ...], out: Path, strict: bool, compare: bool, replace: bool, quiet: bool) -> None:
     """Write the Terraform stacks of PROFILE, its run-book and its job.
 
     Without PROFILE, the one that GROUNDPLAN_PROFILE or the `profile` context of cdktf.json names is taken, else
     profile.yaml. Nothing is written when a rule refuses the profile. One folder holds one site: each further site gets
     a folder of its own.
 
+    Several profiles, or a folder of them, are one fleet: they are checked against one another too, each is written to
+    OUT/NAME by the name of its file, and one that is refused leaves the others alone.
+
     \b
     groundplan synth profiles/nemo-rl-b200.yaml
     groundplan synth profiles/smoke.yaml -o smoke
     groundplan synth profiles/nemo-rl-b200.yaml --check
+    groundplan synth profiles/ -o sites
     """
     from groundplan.emit.app import synthesize
     from groundplan.emit.compare import differences
 
     started = time.perf_counter()
-    profile = profile or default_profile()
+    if len(profiles) > 1 or (profiles and profiles[0].is_dir()):
+        from groundplan.commands.fleet import profiles_in, synth_fleet
+
+        files = profiles_in(profiles)
+        if not synth_fleet(files, out, strict=strict, compare=compare, replace=replace, quiet=quiet):
+            sys.exit(1)
+        return
+    profile = profiles[0] if profiles else default_profile()
     if compare:
         changed = differences(profile, out, strict=strict)
         for line in changed:

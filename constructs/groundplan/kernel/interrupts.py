@@ -14,8 +14,16 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _received: list[int] = []
 
 
+class Stopped(KeyboardInterrupt):
+    """The program was asked to end.
+
+    Not KeyboardInterrupt itself: one that passed through `exec`, by which attrs and jsii build classes, makes Python
+    end by SIGINT whatever the program's exit code is.
+    """
+
+
 def listen() -> None:
-    """From now on a signal raises KeyboardInterrupt, so that folders are cleaned up; a second one ends at once."""
+    """From now on a signal raises Stopped, so that folders are cleaned up; a second one ends at once."""
     for number in SIGNALS:
         signal.signal(number, _stop)
 
@@ -29,7 +37,7 @@ def _stop(number: int, _: FrameType | None) -> None:
     _received.append(number)
     for each in SIGNALS:
         signal.signal(each, signal.SIG_DFL)
-    raise KeyboardInterrupt
+    raise Stopped
 
 
 @contextmanager

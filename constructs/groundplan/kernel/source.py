@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from findings import Finding, Location, ProfileError, ProfilePath, Severity, dotted
+from findings import UNREADABLE, Finding, Location, ProfileError, ProfilePath, Severity, dotted
 from findings.redaction import find_secrets, is_secret_path, looks_secret, mask_secrets, names_secret
 
 #: The largest profile read, in bytes. A real one has a few kilobytes; this only stops mistakes and mischief.
@@ -68,10 +68,6 @@ class Source:
         if line in self.hidden or names_secret(text):
             text = ""
         return Location(self.file, line, column, mask_secrets(text))
-
-
-#: What is found of a file that cannot be read: nothing of it was judged.
-UNREADABLE = "profile-unreadable"
 
 
 def read_source(file: Path) -> Source:
