@@ -142,9 +142,8 @@ def _content(folder: Path) -> dict[Path, bytes]:
 
 
 @contextmanager
-def standing(root: Path) -> Iterator[Standing]:
-    """Synthesize every case and build the base site."""
-    made = outputs(root / "out")
+def standing(made: dict[str, Path], root: Path) -> Iterator[Standing]:
+    """Build the base site of what :func:`outputs` made."""
     stacks = [stack for folder in made.values() for stack in read_stacks(folder, knowledge())]
     cloud = SimulatedCloud(knowledge().facts, outside=set(), made_by_stacks=names_made(stacks))
     with Server(keys_of(stacks), cloud, cache=knowledge().cache, changes=schema_changes()) as server:
