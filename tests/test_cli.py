@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -89,3 +90,19 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     command = f"{sys.executable} -m groundplan schema | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("groundplan sy", "synth"), ("groundplan explain nat-", "nat-off"), ("groundplan rehearse --stack cl", "cluster")],
+)
+def test_shell_completion(words: str, expected: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "groundplan"],
+        env=os.environ
+        | {"_GROUNDPLAN_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"plain,{expected}" in done.stdout.splitlines()

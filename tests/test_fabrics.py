@@ -264,14 +264,24 @@ def test_workers_are_spread_evenly_over_as_few_pools_as_hold_them(nodes: int, ex
     assert [share.nodes for share in shares_of(site.pools, nodes)] == expected
 
 
+def test_ranges_of_two_transports_stand_apart() -> None:
+    """Eight gVNIC networks of A3 Mega, and behind them the eight RDMA ranges of A4."""
+    text = (
+        f"{SMALL}gpu: {{pools: [{{machine_type: a3-megagpu-8g, name: mega}}, {{name: a4}}]}}\nworkload: {{pool: a4}}\n"
+    )
+    subnetworks = synthesized(text).resources("google_compute_subnetwork")
+    ranges = [each["ip_cidr_range"] for name, each in subnetworks.items() if name.startswith(("gvnic", "rdma"))]
+    assert sorted(ranges, key=lambda text: int(text.split(".")[2])) == [f"192.168.{n}.0/24" for n in range(16)]
+
+
 def test_a3_mega_has_a_receive_daemon_beside_every_worker() -> None:
     """Eight networks of MTU 8244; the daemon as native sidecar; devices by annotation; plugin and injector on nodes."""
     site = synthesized(A3_MEGA)
     networks = [n for name, n in site.resources("google_compute_network").items() if name.startswith("gvnic")]
     assert [network["mtu"] for network in networks] == [8244] * 8
     worker = worker_of(site)
-    (daemon,) = worker["spec"]["initContainers"]
-    assert (daemon["name"], daemon["restartPolicy"]) == ("tcpxo-daemon", "Always")
+    (daemon,) = (each for each in worker["spec"]["initContainers"] if each["name"] == "tcpxo-daemon")
+    assert daemon["restartPolicy"] == "Always"
     assert daemon["image"].endswith("tcpgpudmarxd-dev:v1.0.21")
     assert worker["spec"]["containers"][0]["name"] == "ray-worker", "Ray's container comes first"
     devices = yaml.safe_load(worker["metadata"]["annotations"]["devices.gke.io/container.tcpxo-daemon"])

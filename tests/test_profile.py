@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -14,11 +15,13 @@ from click.testing import CliRunner
 
 from findings import Finding, ProfileError
 from findings.redaction import find_secrets, is_secret_name, looks_secret
+from groundplan.catalog import load_catalog
 from groundplan.cli import cli
-from groundplan.commands.reference import reference_text
+from groundplan.commands.reference import reference_text, section_examples
 from groundplan.commands.schema import profile_schema, schema_text
+from groundplan.commands.schema_facts import EACH, closed_sets
 from groundplan.site.profile import parse_profile
-from sites import ROOT, SHIPPED, SMALL
+from sites import ROOT, SHIPPED, SMALL, site_of
 
 COMMIT = "0123456789abcdef" * 2 + "01234567"
 TOKEN = "hf_" + "k4" * 17
@@ -310,3 +313,37 @@ def test_every_key_is_documented() -> None:
     rows = [line for line in reference_text().splitlines() if line.startswith("| `")]
     assert len(rows) > 100
     assert [row for row in rows if row.rstrip(" |").endswith("|") or row.split("|")[-2].strip() == ""] == []
+
+
+@pytest.mark.parametrize("path", sorted(section_examples()))
+def test_each_example_of_the_reference_is_a_profile(path: str) -> None:
+    site_of(SMALL + section_examples()[path])
+
+
+@pytest.mark.parametrize("path", sorted(closed_sets(load_catalog())), ids=".".join)
+def test_the_schema_completes_and_refuses_what_the_catalog_knows(path: tuple[str, ...]) -> None:
+    schema = profile_schema()
+
+    def profile(value: Any) -> dict[str, Any]:
+        for part in reversed(path):
+            value = [value] if part == EACH else {part: value}
+        return {**yaml.safe_load(SMALL), **value}
+
+    known = closed_sets(load_catalog())[path]
+    for value in known:
+        jsonschema.validate(profile(value), schema)
+    other = 333 if isinstance(known[0], int) else "9.9.9" if known[0][0].isdigit() else "v9.9.9"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(profile(other), schema)
+    jsonschema.validate(profile(other) | {"catalog": ["mine.yaml"]}, schema)  # it may know more
+
+
+def test_the_schema_has_examples_that_it_accepts() -> None:
+    schema = profile_schema()
+    shown = 0
+    for section in schema["$defs"].values():
+        for field in section.get("properties", {}).values():
+            for example in field.get("examples", ()):
+                jsonschema.validate(example, {**field, "$defs": schema["$defs"]})
+                shown += 1
+    assert shown > 150

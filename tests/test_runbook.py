@@ -15,7 +15,8 @@ def test_stacks_in_order_and_reverse(name: str) -> None:
     site = synthesized(SITES[name])
     text = (site.folder / "runbook.md").read_text("utf-8")
     stacks = [f"{site.site.name}-{kind}" for kind in ("network", "storage", "cluster", "gpu", "platform", "workload")]
-    assert f"for stack in {' '.join(stacks)}; do" in text
+    assert re.findall(r"^step (\S+)$", text, re.MULTILINE) == stacks
+    assert "auto-approve" not in text
     steps = re.findall(r"^(\d+)\. (?:`(.*?)`|the (peering) )", text.partition("one stack at a time")[2], re.MULTILINE)
     # The peering goes once the Lustre instance has, and before the network that it holds.
     peering = ["peering"] if site.site.network.access_created else []
@@ -29,7 +30,7 @@ def test_stacks_in_order_and_reverse(name: str) -> None:
 
 def test_crds_are_applied_server_side() -> None:
     text = (synthesized(SMALL).folder / "runbook.md").read_text("utf-8")
-    applies = [line for line in text.splitlines() if "kubectl apply" in line]
+    applies = [line for line in text.splitlines() if "kubectl apply" in line and "crds" in line]
     assert applies
     assert all("--server-side" in line for line in applies)
     assert "--version 1.7.0" in text
@@ -64,7 +65,7 @@ def test_nodes_are_upgraded_by_hand_while_upgrades_are_held() -> None:
     free = SMALL + "cluster: {maintenance: {hold_upgrades: false}}\n"
     text = (synthesized(free).folder / "runbook.md").read_text("utf-8")
     assert "clusters upgrade" not in text
-    assert "Nodes follow within the maintenance window" in text
+    assert "**it drains the GPU nodes**" in text
 
 
 def test_prod_says_how_a_replacement_gets_past_its_guard() -> None:

@@ -226,7 +226,7 @@ def test_the_run_book_has_the_commands_of_googles_page() -> None:
     ):
         assert line in text
     assert "HOST=host-project SERVICE=my-project REGION=us-central1" in text
-    assert "for stack in shared-network shared-storage" in text
+    assert "step shared-network\nstep shared-storage\n" in text
 
 
 def test_the_run_book_names_every_subnetwork_that_is_there_already() -> None:
@@ -240,7 +240,7 @@ def test_the_run_book_gives_the_host_stack_to_its_owner() -> None:
     before, _, after = text.partition("## Apply, in this order")
     assert "terraform -chdir=stacks/shared-host apply plan.tfplan" in before
     assert "nodes_account_exists = true" in before
-    assert "for stack in shared-network shared-storage" in after
+    assert "step shared-network\nstep shared-storage\n" in after
     assert "--role=roles/container.hostServiceAgentUser" not in text
     destroy = text.partition("## Destroy")[2]
     assert "7. the peering" in destroy

@@ -20,7 +20,6 @@ _REASONS = {
     "delete_because_count_index": "count is smaller",
     "delete_because_each_key": "its key is no longer in for_each",
     "delete_because_no_move_target": "its `moved` block leads nowhere",
-    "stack_removed": "its whole stack is gone from the new output",
 }
 
 #: Reasons that stand on their own, whatever else is replaced.

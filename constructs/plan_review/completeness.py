@@ -11,6 +11,7 @@ from plan_review import display, values
 from plan_review.differences import UNKNOWN, Pairs, walk
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.model import Action, Plan
+from plan_review.values import Path
 
 
 @plan_rule("plan-errored", Severity.ERROR, Category.INCOMPLETE)
@@ -55,7 +56,7 @@ def perpetual_diff(plans: Sequence[Plan]) -> Iterator[Breach]:
             if change.action is not Action.UPDATE:
                 continue
             pairs = list(walk(change.before, change.after, _one_block, unknown=change.unknown))
-            if pairs and all(new is not UNKNOWN and _same_meaning(old, new) for _, old, new in pairs):
+            if pairs and all(new is not UNKNOWN and _alike(path, old, new) for path, old, new in pairs):
                 path, old, new = pairs[0]
                 yield Breach(
                     change.stack,
@@ -73,6 +74,16 @@ def _one_block(old: list[Any], new: list[Any]) -> Pairs | None:
     if len(old) == len(new) == 1 and isinstance(old[0], dict) and isinstance(new[0], dict):
         return [(0, old[0], new[0])]
     return None
+
+
+#: Arguments whose letters count: another case is another value.
+_LITERAL = re.compile(r"label|tag|annotation|name|data|key|path|prefix|value|password|description")
+
+
+def _alike(path: Path, old: Any, new: Any) -> bool:
+    if isinstance(old, str) and isinstance(new, str) and any(_LITERAL.search(str(step)) for step in path):
+        return _plain(old, fold=False) == _plain(new, fold=False)
+    return _same_meaning(old, new)
 
 
 def _same_meaning(old: Any, new: Any) -> bool:
@@ -93,8 +104,8 @@ def _empty(value: Any) -> bool:
     return value is None or value == "" or value == [] or value == {}
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, fold: bool = True) -> str:
     """Links without their host, times without fractions, letters without case, space collapsed."""
     text = re.sub(r"^https://(www|compute|container)\.googleapis\.com/(compute/)?(v1|beta|v1beta1)/", "", text)
     text = re.sub(r"(T\d\d:\d\d:\d\d)\.0+Z$", r"\1Z", text)
-    return " ".join(text.split()).lower()
+    return " ".join(text.split()).lower() if fold else text

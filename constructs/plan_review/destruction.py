@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from findings import Severity
+from plan_review import display
 from plan_review.causes import cause
 from plan_review.judgement import Alike, Breach, Category, plan_rule
 from plan_review.losses import loss
@@ -78,8 +79,19 @@ def resource_forgotten(plans: Sequence[Plan]) -> Iterator[Breach]:
     Mend: import it elsewhere, or destroy it.
     """
     for plan in plans:
+        left = [each for each in plan.changes if each.reason == "stack_removed"]
+        if left:
+            nouns = sorted({(not loss(each).grave, loss(each).noun) for each in left})
+            yield Breach(
+                plan.stack,
+                left[0].address,
+                f"stack {plan.stack} is not in the new output; Terraform destroys nothing of it: "
+                f"{display.listed([noun for _, noun in nouns])}",
+                "destroy it from the old output, or keep the old name",
+                f"what it made ({display.count(len(left), 'resource')}) stays in the cloud and is paid for",
+            )
         for change in plan.changes:
-            if change.action is Action.FORGET:
+            if change.action is Action.FORGET and change.reason != "stack_removed":
                 message = f"{change.type} {change.label} is forgotten, not destroyed"
                 consequence = "it stays in the cloud, is paid on, and no state knows it"
                 if change.after:

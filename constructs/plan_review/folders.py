@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from plan_review.configurations import KnownTypes, compare, identifying
-from plan_review.model import Change, Plan
+from plan_review.model import Action, Change, Plan
 from plan_review.reading import UnusableInput, versioned_charts
 
 _FILE = "cdk.tf.json"
@@ -86,7 +86,8 @@ def _compare(stack: str, old: Path | None, new: Path | None, shown: str, known: 
 
 
 def _removed(change: Change) -> Change:
-    return replace(change, reason="stack_removed")
+    """No output has the stack any more: nobody destroys what it made."""
+    return replace(change, action=Action.FORGET, reason="stack_removed")
 
 
 def _read(folder: Path | None) -> dict[str, Any]:

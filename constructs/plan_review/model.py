@@ -65,8 +65,9 @@ class Change:
 
     @property
     def label(self) -> str:
-        """The name that its owner gave it, else that of the configuration."""
-        return resource_name(self.after) or resource_name(self.before) or self.name
+        """The name that its owner gave it, else that of the configuration; of what goes, the name that goes."""
+        sides = (self.before, self.after) if self.gone else (self.after, self.before)
+        return resource_name(sides[0]) or resource_name(sides[1]) or self.name
 
 
 def resource_name(of: dict[str, Any]) -> str:

@@ -24,7 +24,17 @@ def _switched_off(old: Any, new: Any) -> bool:
     return old is True and new is not True
 
 
-_CONDITIONS: dict[str, Callable[[Any, Any], bool]] = {"outgrown": _outgrown, "switched-off": _switched_off}
+def _taken_away(old: Any, new: Any) -> bool:
+    """A list that loses an element; one that gains is changed in place."""
+    before, after = (each if isinstance(each, list | tuple | set | frozenset) else [] for each in (old, new))
+    return any(each not in after for each in before)
+
+
+_CONDITIONS: dict[str, Callable[[Any, Any], bool]] = {
+    "outgrown": _outgrown,
+    "switched-off": _switched_off,
+    "taken-away": _taken_away,
+}
 
 
 def condition(name: str) -> Callable[[Any, Any], bool]:

@@ -49,8 +49,23 @@ def plan(
     for name in facts.recomputed:
         if name in block.attributes and config.get(name) is None:
             planned[name] = UNKNOWN
-    conditional = [(name,) for name, when in facts.replaced_if.items() if condition(when)(prior[name], planned[name])]
+    conditional = []
+    for name, when in facts.replaced_if.items():
+        path, old = _reach(prior, name)
+        if condition(when)(old, _reach(planned, name)[1]):
+            conditional.append(path)
     return Plan(planned, [*replacements(block, facts.force_new, prior, planned), *conditional])
+
+
+def _reach(body: Object, name: str) -> tuple[tuple[str | int, ...], Any]:
+    """The path and value of an argument by its dotted name, through the first element of each block."""
+    path: tuple[str | int, ...] = ()
+    value: Any = body
+    for step in name.split("."):
+        if isinstance(value, list):
+            path, value = (*path, 0), value[0] if value else None
+        path, value = (*path, step), value.get(step) if isinstance(value, dict) else None
+    return path, value
 
 
 @dataclass(slots=True)

@@ -82,6 +82,49 @@ def test_a_range_that_does_not_hold_the_old_one_replaces(after: str, expected: t
     assert (str(subnetwork.action), str(pool.action)) == expected
 
 
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "action"),
+    [
+        (
+            "google_container_cluster",
+            {"enable_l4_ilb_subsetting": True},
+            {"enable_l4_ilb_subsetting": False},
+            "replace",
+        ),
+        ("google_container_cluster", {"enable_l4_ilb_subsetting": False}, {"enable_l4_ilb_subsetting": True}, "update"),
+        (
+            "google_container_cluster",
+            {"enable_k8s_beta_apis": [{"enabled_apis": ["a", "b"]}]},
+            {"enable_k8s_beta_apis": [{"enabled_apis": ["b"]}]},
+            "replace",
+        ),
+        (
+            "google_container_cluster",
+            {"enable_k8s_beta_apis": [{"enabled_apis": ["b"]}]},
+            {"enable_k8s_beta_apis": [{"enabled_apis": ["a", "b"]}]},
+            "update",
+        ),
+        (
+            "google_storage_bucket",
+            {"retention_policy": [{"is_locked": True, "retention_period": "1"}]},
+            {"retention_policy": [{"is_locked": False, "retention_period": "1"}]},
+            "replace",
+        ),
+        (
+            "google_storage_bucket",
+            {"retention_policy": [{"is_locked": False, "retention_period": "1"}]},
+            {"retention_policy": [{"is_locked": True, "retention_period": "1"}]},
+            "update",
+        ),
+    ],
+)
+def test_what_replaces_in_one_direction_alone(
+    kind: str, before: dict[str, Any], after: dict[str, Any], action: str
+) -> None:
+    (found,) = compare("s", {kind: {"x": {"name": "x", **before}}}, {kind: {"x": {"name": "x", **after}}}, known)
+    assert str(found.action) == action
+
+
 @pytest.mark.parametrize("case", EXPECTED)
 def test_what_a_change_of_the_profile_does(outputs: dict[str, Path], case: str) -> None:
     assert actions(said(str(outputs["base"]), str(outputs[case]))) == EXPECTED[case]
@@ -139,7 +182,13 @@ def test_a_stack_that_is_gone(outputs: dict[str, Path], tmp_path: Path) -> None:
     shutil.copytree(outputs["base"], tmp_path / "new")
     shutil.rmtree(tmp_path / "new" / "stacks" / "rl-storage")
     result = CliRunner().invoke(diff, [str(outputs["base"]), str(tmp_path / "new")])
-    assert "Lustre instance rl-lustre is destroyed: its whole stack is gone" in result.stdout.splitlines()[1]
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("NEEDS A DECISION: 1 to forget")
+    assert (
+        lines[1] == " 1. stack rl-storage is not in the new output; Terraform destroys nothing of it: "
+        "Lustre instance rl-lustre"
+    )
+    assert "stays in the cloud and is paid for" in lines[2]
 
 
 def test_two_revisions_of_a_profile(tmp_path: Path) -> None:

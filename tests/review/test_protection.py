@@ -158,8 +158,31 @@ LOST: list[tuple[str, dict[str, Any], str, str, str, str]] = [
     ),
     ("helm_release.x", {"name": "r"}, "Helm release r", "every object that it brought", "warning", "destroy"),
     ("aws_db_instance.x", {"name": "d"}, "aws_db_instance d", "what it holds is deleted with it", "error", "data"),
-    ("google_kms_crypto_key.x", {"name": "k"}, "google_kms_crypto_key k", "what it holds is", "error", "data"),
-    ("google_compute_router.x", {"name": "r"}, "google_compute_router r", "it is gone", "warning", "destroy"),
+    ("google_kms_crypto_key.x", {"name": "k"}, "key k", "what was encrypted with it can", "error", "data"),
+    ("google_kms_key_ring.x", {"name": "k"}, "key ring k", "Google keeps it", "warning", "destroy"),
+    ("google_compute_router.x", {"name": "r"}, "Cloud Router r", "its Cloud NAT and its routes", "warning", "destroy"),
+    ("google_compute_router_nat.x", {"name": "n"}, "Cloud NAT n", "machines without a public", "warning", "destroy"),
+    ("google_project.x", {"name": "p"}, "project p", "EVERYTHING in it goes", "error", "data"),
+    ("azurerm_resource_group.x", {"name": "g"}, "azurerm_resource_group g", "EVERYTHING in it goes", "error", "data"),
+    ("google_secret_manager_secret.x", {"secret_id": "s"}, "secret s", "its value is gone", "error", "data"),
+    ("google_compute_firewall.x", {"name": "f", "deny": [{"protocol": "tcp"}]}, "firewall f",
+     "what it denied is admitted", "warning", "destroy"),
+    ("google_compute_firewall.x", {"name": "f", "allow": [{"protocol": "tcp"}]}, "firewall f",
+     "what it admitted is cut off", "warning", "destroy"),
+    ("google_compute_instance.x", {"name": "m", "machine_type": "a3-ultragpu-8g"}, "GPU instance m",
+     "8 H200 GPUs and what is on its local", "error", "destroy"),
+    ("google_compute_instance.x", {"name": "m", "machine_type": "n2-standard-8"}, "instance m",
+     "it is gone, and with it what is on its local", "warning", "destroy"),
+    ("kubernetes_manifest.x", {"manifest": {"kind": "CustomResourceDefinition", "metadata": {"name": "jobs.ray.io"}}},
+     "CRD jobs.ray.io", "EVERY object of its kind", "error", "data"),
+    ("helm_release.x", {"name": "r", "chart": "keda"}, "Helm release r", "no operator watches", "warning", "destroy"),
+    ("google_storage_bucket_iam_member.x", {"bucket": "b", "role": "r", "member": "m"},
+     "google_storage_bucket_iam_member x", "it is gone", "warning", "destroy"),
+    ("aws_s3_bucket_notification.x", {"bucket": "b"}, "aws_s3_bucket_notification x", "it is gone", "warning",
+     "destroy"),
+    ("google_storage_notification.x", {"bucket": "b"}, "google_storage_notification x", "it is gone", "warning",
+     "destroy"),
+    ("aws_rds_cluster.x", {"name": "d"}, "aws_rds_cluster d", "what it holds is deleted with it", "error", "data"),
 ]  # fmt: skip
 
 
@@ -195,7 +218,7 @@ def test_markers_in_the_state_are_no_loss() -> None:
 def test_things_of_one_kind_that_go_for_one_cause_are_one_notice() -> None:
     routers = [destroy(f"google_compute_router.r{n}", name=f"r{n}") for n in range(3)]
     (notice,) = judged(*routers).counting
-    assert notice.message.startswith("google_compute_router r0 and 2 more google_compute_router are destroyed")
+    assert notice.message.startswith("Cloud Router r0 and 2 more google_compute_router are destroyed")
     clusters = [destroy(f"google_container_cluster.c{n}", name=f"c{n}") for n in range(2)]
     (notice,) = judged(*clusters).counting
     assert notice.message.startswith("cluster c0 and 1 more google_container_cluster are destroyed")

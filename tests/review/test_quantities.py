@@ -265,7 +265,7 @@ def test_a_lustre_that_grows_and_shrinks() -> None:
     [
         "node_config.image_type", "node_config.disk_size_gb", "node_config.disk_type", "node_config.kubelet_config",
         "node_config.linux_node_config", "node_config.boot_disk", "node_config.gvnic", "node_config.logging_variant",
-        "node_config.workload_metadata_config", "node_locations", "version",
+        "node_config.workload_metadata_config", "version",
     ],
 )  # fmt: skip
 def test_what_recreates_nodes(path: str) -> None:

@@ -9,12 +9,13 @@ import pytest
 from groundplan.on_plans.assess import plan_rules
 from plan_review import text
 from plan_review.acceptance import Acceptance
+from review.cases_of_place import PLACE
 from review.cases_of_risk import FIREWALL, ON_WHOLE_PLANS, POOL, RISK
 from review.cases_of_size import QUEUE, SIZE, job
 from review.plans import change, create, destroy, document, judged, same, slugs, update
 
 #: Rule -> (severity, what trips it, what does not).
-TABLE = {**RISK, **SIZE}
+TABLE = {**RISK, **SIZE, **PLACE}
 
 
 def test_every_rule_is_in_the_table() -> None:
@@ -136,6 +137,29 @@ def test_a_release_that_is_written_differently_restarts_no_job() -> None:
     result = judged(update("helm_release.j", before, after))
     assert result.verdict == "safe"
     assert "the same content, written differently" in text.render(result)
+
+
+def test_a_chart_that_goes_back_is_told_so() -> None:
+    kuberay = {"name": "kuberay-operator", "chart": "kuberay-operator", "repository": "https://x", "version": "1.10.0"}
+    (notice,) = judged(update("helm_release.k", kuberay, {**kuberay, "version": "1.6.2"})).counting
+    assert "goes back from 1.10.0 to 1.6.2, and its CRDs stay at 1.10.0" in notice.message
+
+
+def test_a_gpu_pool_more_is_a_decision_and_a_first_one_is_not() -> None:
+    other = {**POOL, "name": "other"}
+    more = judged(same("google_container_node_pool.p", **POOL), create("google_container_node_pool.o", **other))
+    assert slugs(more) == {"gpu-capacity-grows": "warning"}
+    assert "GPU pool other is made, of 2 nodes with 16 B200 GPUs" in more.counting[0].message
+    assert judged(create("google_container_node_pool.p", **POOL)).verdict == "safe"
+    renamed = judged(destroy("google_container_node_pool.p", **POOL), create("google_container_node_pool.o", **other))
+    assert "gpu-capacity-grows" not in slugs(renamed)
+
+
+@pytest.mark.parametrize(("old", "new", "comes_back"), [("Prod", "prod", False), ("a", "a ", False)])
+def test_letters_of_a_label_count(old: str, new: str, comes_back: bool) -> None:
+    result = judged(update("google_storage_bucket.b", {"labels": {"v": old}}, {"labels": {"v": new}}))
+    assert ("perpetual-diff" in slugs(result)) is comes_back
+    assert result.verdict == "safe"
 
 
 def test_kueue_that_is_switched_off_under_a_job() -> None:

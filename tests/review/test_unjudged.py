@@ -134,9 +134,9 @@ def test_losses_for_different_reasons_leave_room_for_each_kind() -> None:
 @pytest.mark.parametrize(
     ("kind", "decides"),
     [
-        ("aws_iam_policy", True), ("google_compute_network_peering", True), ("aws_lb", True),
+        ("aws_iam_policy", True), ("google_compute_vpn_tunnel", True), ("aws_lb", True),
         ("azurerm_role_assignment", True),
-        ("google_iam_workload_identity_pool_provider", True), ("kubernetes_cluster_role_binding_v1", True),
+        ("google_iam_workload_identity_pool", True), ("kubernetes_cluster_role_binding_v1", True),
         ("google_monitoring_alert_policy", False), ("aws_instance", False), ("google_compute_resource_policy", False),
         ("google_project_iam_member", False), ("aws_kms_key", False),
     ],

@@ -159,9 +159,9 @@ def test_a_role_that_is_not_known_yet() -> None:
 
 
 def test_what_stands_only_until_the_new_one_does() -> None:
-    (notice, *_) = judged(replaced("google_compute_router.r", {"name": "r"}, {"name": "s"})).counting
+    (notice, *_) = judged(replaced("aws_sqs_queue.r", {"name": "r"}, {"name": "s"})).counting
     assert notice.consequence == "it is gone until the new one stands"
-    (notice,) = judged(destroy("google_compute_router.r", name="r")).counting
+    (notice,) = judged(destroy("aws_sqs_queue.r", name="r")).counting
     assert notice.consequence == "it is gone"
 
 

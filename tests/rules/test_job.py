@@ -383,7 +383,7 @@ CASES = [
         {**over({"policy.model_name": "meta-llama/Llama-3.1-8B-Instruct"}), **TOKEN},
         at("policy.model_name"),
         ("70",),
-        "warning",
+        "error",
     ),
     Case(
         "cluster-shape",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import yaml
 
 from findings import Severity
 from groundplan.emit.job_origins import explain_job
+from groundplan.emit.revisions import checkout
 from groundplan.nemo_rl.config_file import ConfigFile, read_config
 from groundplan.nemo_rl.releases import BASE_CONFIG, config_keys, flatten
 from groundplan.site.check import check_file
 from groundplan.site.profile import parse_profile
 from groundplan.site.resolve import Site, resolve
+from plan_review.reading import UnusableInput
 from workload.jobs import findings, objects, profile_data
 from workload.recipes import read, spelled
 from workload.test_upstream_recipes import FEW
@@ -130,6 +133,18 @@ def test_what_is_wrong_in_the_file_is_found_at_its_key(tmp_path: Path, line: str
     assert {f.path for f in found} == {("workload", "config")}
 
 
+def test_a_key_that_is_not_read_is_told(tmp_path: Path) -> None:
+    text = "defaults: grpo_math_1B.yaml\ndata: {dataset_name: squad}\ngrpo: {max_num_step: 3, mine: 1}\n"
+    written(tmp_path, text + "env: {math: {num_worker: 3}}\n")
+    told = [f"{f.rule} {f.severity}: {f.message} {f.hint}" for f in findings(own_site(tmp_path))]
+    assert [line.split("`")[1] for line in told if line.startswith("config-key warning")] == [
+        "data.dataset_name",
+        "grpo.max_num_step",
+    ]
+    assert "data.train.dataset_name" in told[0]
+    assert "did you mean `grpo.max_num_steps`?" in told[1]
+
+
 def test_an_override_goes_over_the_file_and_mends_it(tmp_path: Path) -> None:
     written(tmp_path, "defaults: grpo_math_1B.yaml\nloss_fn: {ratio_clip_c: 1}\nmine: {key: 2}\n")
     of = own_site(tmp_path, overrides={"loss_fn.ratio_clip_c": 3, "mine.key": 3})
@@ -218,3 +233,29 @@ def test_numbers_are_read_as_omegaconf_reads_them(tmp_path: Path) -> None:
     values = read_config(tmp_path, "my.yaml").values
     assert values | {"g": 0} == {"a": 1e-5, "b": 1500.0, "c": 0.5, "d": 7, "e": "yes_text", "f": "1e-5", "g": 0}
     assert ConfigFile("x").whole
+
+
+def test_a_revision_of_the_profile_has_the_files_of_that_revision(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *arguments], check=True, capture_output=True)
+
+    profile = tmp_path / "site.yaml"
+    profile.write_text(yaml.safe_dump(profile_data(workload={"config": "my.yaml"})), "utf-8")
+    written(tmp_path, "defaults: [base/shared.yaml, grpo_math_1B.yaml]\ngrpo: {max_num_steps: 1}\n")
+    written(tmp_path, "grpo: {val_period: 1}\n", "base/shared.yaml")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    written(tmp_path, "grpo: {val_period: 2}\n", "base/shared.yaml")
+    git("commit", "-qam", "two")
+    for revision, period in (("HEAD~1", 1), ("HEAD", 2)):
+        folder = tmp_path / revision.replace("~", "-")
+        folder.mkdir()
+        checkout(profile, revision, folder)
+        file = read_config(folder, "my.yaml")
+        assert (file.fault, file.values["grpo.val_period"], file.base) == ("", period, BASE_CONFIG)
+    profile.write_text(yaml.safe_dump(profile_data(workload={"config": "../my.yaml"})), "utf-8")
+    git("commit", "-qam", "three")
+    with pytest.raises(UnusableInput, match="stands outside"):
+        checkout(profile, "HEAD", folder)

@@ -360,10 +360,11 @@ def test_32b_at_tp_1_is_warned_of(machine: str) -> None:
 
 
 def test_the_estimate_shows_its_parts() -> None:
-    """70B with DTensor on one node: 70.6 x 16 / 8 = 141 GB of states alone."""
+    """70B with DTensor on one node: 70.6 x 16 / 8 = 141 GB of states alone, an error."""
     found = findings(job(1, dtensor(tp=8) | common("meta-llama/Llama-3.3-70B-Instruct", 8, 64, 32, 512, 4096)))
     (fit,) = [f for f in found if f.rule == "model-fit"]
-    assert "weights, gradients and optimizer 141 + activations" in fit.message
+    assert fit.severity is Severity.ERROR
+    assert "weights 35 + optimizer 71 + gradients 35 + " in fit.message
     assert "a GPU of a3-ultragpu-8g has 141 GB" in fit.message
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -30,23 +32,36 @@ reservation: my-reservation
 """
 
 
+#: An example of each section that has one, by its path.
+EXAMPLES = Path(__file__).with_name("reference_examples.yaml")
+
+
+def section_examples() -> dict[str, str]:
+    """Path of a section -> a part of a profile that shows it in use."""
+    found: dict[str, str] = yaml.safe_load(EXAMPLES.read_text("utf-8"))
+    return found
+
+
 def reference_text() -> str:
     """The whole reference as Markdown."""
     document_sections()
-    return _INTRODUCTION + "".join(_sections(Profile, ""))
+    return _INTRODUCTION + "".join(_sections(Profile, "", section_examples()))
 
 
-def _sections(model: type[BaseModel], path: str) -> Iterator[str]:
+def _sections(model: type[BaseModel], path: str, examples: Mapping[str, str]) -> Iterator[str]:
     title = f"`{path}`" if path else "Top level"
     about = (model.__doc__ or "").strip().partition("\n")[0]
-    yield f"\n## {title}\n\n{about}\n\n| key | type | default | meaning |\n|---|---|---|---|\n"
+    yield f"\n## {title}\n\n{about}\n\n"
+    if path in examples:
+        yield f"```yaml\n{examples[path]}```\n\n"
+    yield "| key | type | default | meaning |\n|---|---|---|---|\n"
     for key, field in model.model_fields.items():
         yield f"| `{key}` | {_type(field)} | {_default(field)} | {_cell(field.description or '')} |\n"
     for key, field in model.model_fields.items():
         inner = section_in(field.annotation)
         if inner is not None:
             is_list = get_origin(_plain(field.annotation)) is list
-            yield from _sections(inner, f"{path}.{key}".lstrip(".") + ("[]" if is_list else ""))
+            yield from _sections(inner, f"{path}.{key}".lstrip(".") + ("[]" if is_list else ""), examples)
 
 
 def _plain(annotation: Any) -> Any:

@@ -13,6 +13,7 @@ from findings import RULES, Location, Subject, writers
 from findings.printing import print_report
 from groundplan import __version__
 from groundplan.kernel.settings import default_profile
+from groundplan.site.stacks import STACKS
 from staged_terraform import OptionalPackageMissing, require_optional_packages
 
 if TYPE_CHECKING:
@@ -21,10 +22,20 @@ if TYPE_CHECKING:
 _UNTIL = ("validate", "plan", "apply", "destroy")
 
 
+def _completed_stacks(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in STACKS if name.startswith(incomplete)]
+
+
 @click.command("rehearse")
 @click.argument("profile", required=False, type=click.Path(path_type=Path))
 @click.option("--until", type=click.Choice(_UNTIL), default="destroy", show_default=True, help="The last step to take.")
-@click.option("--stack", default="", metavar="STACK", help="Stop after this stack (network, storage, cluster, ...).")
+@click.option(
+    "--stack",
+    default="",
+    metavar="STACK",
+    shell_complete=_completed_stacks,
+    help="Stop after this stack (network, storage, cluster, ...).",
+)
 @click.option(
     "--fault", "faults", multiple=True, metavar="KIND[:TYPE]", help="Play a fault, then recover; TYPE may be `each`."
 )

@@ -115,8 +115,12 @@ def rules(format_: str, markdown: bool) -> None:
         )
 
 
+def _completed(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    return sorted({entry.slug for entry in RULES.all() if entry.slug.startswith(incomplete)})
+
+
 @click.command()
-@click.argument("rule")
+@click.argument("rule", shell_complete=_completed)
 def explain(rule: str) -> None:
     """Say what RULE checks, why, by which source, how to mend what it finds; with an example and its near twin."""
     entries = RULES.named(rule)

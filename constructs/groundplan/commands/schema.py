@@ -10,6 +10,7 @@ import click
 
 from findings.printing import write_text
 from groundplan.commands.reference import reference_text
+from groundplan.commands.schema_facts import add_facts
 from groundplan.kernel.documentation import document_sections
 from groundplan.site.profile import Profile
 
@@ -24,6 +25,7 @@ def profile_schema() -> dict[str, Any]:
     reservation = schema["$defs"]["Reservation"]
     name = {"type": "string", "pattern": reservation["properties"]["name"]["pattern"], "description": "Its name."}
     schema["$defs"]["Reservation"] = {"anyOf": [name, reservation]}
+    add_facts(schema)
     return schema
 
 

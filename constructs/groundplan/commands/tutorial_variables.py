@@ -52,6 +52,13 @@ UNUSED = {
     "LUSTRE_IP": "Terraform asks Google for the address",
 }
 
+#: Word of an option that is no variable -> where it goes.
+_OPTIONS: Mapping[str, ProfilePath] = {
+    "site": ("site",),
+    "bucket": ("backend", "gcs"),
+    "organization": ("backend", "cloud"),
+}
+
 _MACHINES = {"nvidia-b200": "a4-highgpu-8g", "nvidia-h200-141gb": "a3-ultragpu-8g"}
 
 
@@ -108,9 +115,10 @@ def _given(environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, st
 
 def variable_at(path: ProfilePath, names: Mapping[str, str]) -> str:
     """The variable (or option) that a finding's place in the profile was written from; empty when there is none."""
-    for variable in VARIABLES.values():
-        if variable.word in names and path[: len(variable.path)] == variable.path:
-            return names[variable.word]
+    places = {variable.word: variable.path for variable in VARIABLES.values()} | dict(_OPTIONS)
+    for word, place in places.items():
+        if word in names and path[: len(place)] == place:
+            return names[word]
     return ""
 
 

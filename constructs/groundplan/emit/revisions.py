@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -32,20 +34,50 @@ def synthesize_profile(profile: Path, out: Path) -> str:
 
 
 def checkout(profile: Path, revision: str, folder: Path) -> Path:
-    """Write a profile, and the catalog files that it names, as of a git revision. Raises UnusableInput."""
+    """Write a profile, and the files that it names, as of a git revision: catalog files, and a NeMo RL configuration with
+    what it inherits from. Raises UnusableInput."""
     target = folder / profile.name
     target.write_bytes(_show(profile.parent, revision, profile.name))
-    try:
-        names = (yaml.safe_load(target.read_text("utf-8")) or {}).get("catalog") or []
-    except (yaml.YAMLError, AttributeError, UnicodeDecodeError):
-        names = []  # loading it will say what is wrong
+    data = _mapping(target)
+    names = data.get("catalog") or []
     for name in names if isinstance(names, list) else []:
-        path = folder / str(name)
-        if folder.resolve() not in path.resolve().parents:
-            raise UnusableInput(f"{profile}: catalog file {name} stands outside the profile's folder")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(_show(profile.parent, revision, str(name)))
+        _write(profile, revision, folder, str(name), "catalog file")
+    workload = data.get("workload")
+    config = workload.get("config") if isinstance(workload, dict) else None
+    if isinstance(config, str):
+        _write_config(profile, revision, folder, config)
     return target
+
+
+def _write(profile: Path, revision: str, folder: Path, name: str, what: str) -> Path:
+    path = folder / name
+    if folder.resolve() not in path.resolve().parents:
+        raise UnusableInput(f"{profile}: {what} {name} stands outside the profile's folder")
+    text = _show(profile.parent, revision, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text)
+    return path
+
+
+def _write_config(profile: Path, revision: str, folder: Path, name: str) -> None:
+    """A configuration and the files beside it that it inherits from; the others are the image's."""
+    parents = _mapping(_write(profile, revision, folder, name, "configuration")).get("defaults") or []
+    for parent in [parents] if isinstance(parents, str) else parents:
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(name), str(parent)))
+        if (folder / beside).exists():
+            continue
+        try:
+            _write_config(profile, revision, folder, beside)
+        except UnusableInput:
+            continue  # composing it will say what is missing
+
+
+def _mapping(file: Path) -> dict[str, Any]:
+    try:
+        data = yaml.safe_load(file.read_text("utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        return {}  # loading it will say what is wrong
+    return data if isinstance(data, dict) else {}
 
 
 def _show(folder: Path, revision: str, name: str) -> bytes:

@@ -136,7 +136,7 @@ def fabrics_of(
         networks = (
             _further(further, home, site, gvnics, rdma_nics, mtu)
             if further
-            else (*_gvnics(spec.gvnic, gvnics, mtu, site), *_rdma(spec.rdma, rdma_nics, home, site))
+            else (*_gvnics(spec.gvnic, gvnics, mtu, site), *_rdma(spec.rdma, rdma_nics, home, site, gvnics))
         )
         suffix = f"-{home.rpartition('-')[2]}" if further else ""
         if networks:
@@ -177,12 +177,12 @@ def _gvnics(spec: Gvnic, count: int, mtu: int, site: str) -> Iterator[NicNetwork
         )
 
 
-def _rdma(spec: Rdma, count: int, zone: str, site: str) -> Iterator[NicNetwork]:
-    """The RoCE network of the site's zone, where a pool has RDMA NICs."""
+def _rdma(spec: Rdma, count: int, zone: str, site: str, gvnics: int) -> Iterator[NicNetwork]:
+    """The RoCE network of the site's zone, where a pool has RDMA NICs; its ranges stand behind those of the gVNICs."""
     if not count:
         return
-    prefix = spec.prefix or f"{site}-rdma"
-    derived = () if spec.existing else tuple(_after(_FIRST_RDMA, n) for n in range(count))
+    prefix, behind = spec.prefix or f"{site}-rdma", max(gvnics - 1, 0)
+    derived = () if spec.existing else tuple(_after(_FIRST_RDMA, n) for n in range(behind, behind + count))
     cidrs = derived if spec.cidrs is None else tuple(spec.cidrs)
     yield NicNetwork(
         id="rdma",

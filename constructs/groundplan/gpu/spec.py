@@ -103,7 +103,7 @@ class Rdma(Section):
     """Network profile. Default: <zone>-vpc-roce; create-time only, a change replaces the network and the pools."""
     cidrs: list[Cidr] | None = None
     """Ranges of the subnetworks, in the order of the NICs: one address a GPU node in each. Default: 192.168.1.0/24 and
-    on, one for each RDMA NIC."""
+    on, one for each RDMA NIC; behind the ranges of several gVNICs."""
     mtu: Annotated[int, Field(ge=1300, le=JUMBO_MTU)] = JUMBO_MTU
     """MTU in bytes; RoCE wants 8896."""
 

@@ -37,7 +37,9 @@ class Matching:
         return core_schema.no_info_after_validator_function(self._check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return handler(schema) | {"pattern": f"^(?:{self.pattern})$"}
+        example = re.search(r"such as \"?([^\s\",]+)", self.limit)
+        found = handler(schema) | {"pattern": f"^(?:{self.pattern})$"}
+        return found | ({"examples": [example[1]]} if example else {})
 
     def _check(self, value: str) -> str:
         if not re.fullmatch(self.pattern, value):
@@ -205,7 +207,11 @@ def _address(value: Any) -> ipaddress.IPv4Address:
     raise PydanticCustomError("limit", "{limit}", {"limit": "must be an IPv4 address such as 10.9.0.0"})
 
 
-_RANGE_SCHEMA = {"type": "string", "pattern": r"^[0-9]{1,3}(?:\.[0-9]{1,3}){3}/[0-9]{1,2}$"}
+_RANGE_SCHEMA: JsonSchemaValue = {
+    "type": "string",
+    "pattern": r"^[0-9]{1,3}(?:\.[0-9]{1,3}){3}/[0-9]{1,2}$",
+    "examples": ["10.0.0.0/20"],
+}
 #: An IPv4 range in CIDR notation without host bits.
 Cidr = Annotated[
     ipaddress.IPv4Network,

@@ -15,6 +15,8 @@ from groundplan.nemo_rl.shape import shape_of, sizes_of
 from groundplan.nemo_rl.stated import setting, stated
 from groundplan.nemo_rl.training import Training, check
 
+#: Where v0.7.0 has its own model of the configuration, by which it judges types and keys first of all.
+MODEL = "nemo_rl/algorithms/grpo.py:236, examples/run_grpo.py:82"
 _SHARE = f"{VLLM}.gpu_memory_utilization"
 #: Above it CUDA graphs and NCCL find no room beside vLLM.
 _SHARE_WARNED = 0.95
@@ -104,8 +106,11 @@ def config_required(training: Training) -> Iterator[Problem]:
             continue
         at = next((at for path, (at, _, _) in own.items() if _covers(path, key)), place(training))
         known = known_keys(training)
-        hint = f"set {setting(key, known[key])}, its default" if key in known else "give it a value"
-        yield Problem(at, f"`{key}` is not set, and NeMo RL {training.release.version} refuses that on the head", hint)
+        below = {key: known[key]} if key in known else {k: v for k, v in known.items() if k.startswith(key + ".")}
+        usual = " and ".join(setting(path, value) for path, value in below.items())
+        refuses = f"NeMo RL {training.release.version} refuses that on the head, before it asks for GPUs"
+        message = f"`{key}` is not set, and {refuses} ({MODEL})"
+        yield Problem(at, message, f"set {usual}, the default" if usual else "give it a value")
 
 
 def _required(training: Training) -> Iterator[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from findings import Problem, Severity
 from groundplan.catalog import shipped
 from groundplan.nemo_rl.config import is_open
 from groundplan.nemo_rl.hydra import is_sweep, unwritable_keys
-from groundplan.nemo_rl.places import written
+from groundplan.nemo_rl.places import CONFIG, written
 from groundplan.nemo_rl.training import Training, check
 
 _PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*")
@@ -25,7 +25,8 @@ def config_key(training: Training) -> Iterator[Problem]:
     NeMo RL's configuration is a Hydra struct: an unknown key stops the job at its start, after the nodes have come up.
     A key that is new on purpose is written with a plus, ``+policy.generation.some_key``. Groups such as vllm_kwargs
     take any. For a release whose keys are not confirmed (v0.8.0) it is a warning, and what groundplan sets itself is
-    written ``++``, which sets a key or adds it.
+    written ``++``, which sets a key or adds it. A file of your own may hold any key; one of an older release, or a
+    letter amiss, leaves the default in force, and is a warning.
 
     Source: NVIDIA-NeMo/RL, examples/configs/grpo_math_1B.yaml at the release's tag (the keys) and
     nemo_rl/utils/config.py (the overrides, which Hydra applies to a struct); Hydra documentation, "Basic Override
@@ -33,6 +34,7 @@ def config_key(training: Training) -> Iterator[Problem]:
 
     Mend: write the key as the release has it; the finding names the nearest, or where the key has moved to.
     """
+    yield from _unread(training)
     known, unsure = known_keys(training), training.release.unconfirmed
     known |= {path: value for path, value in training.file.items() if known and path not in known}
     for path, (place, prefix, value) in written(training.overrides).items():
@@ -67,6 +69,28 @@ def config_key(training: Training) -> Iterator[Problem]:
             yield Problem(
                 place, f"`{path}` is an empty mapping, which changes nothing", "leave it out, or set it to null"
             )
+
+
+def _unread(training: Training) -> Iterator[Problem]:
+    """Keys of the user's own file that the release does not read, by all appearances: of an older one, or misspelt."""
+    known, version = known_keys(training), training.release.version
+    moved: dict[str, str] = shipped("nemo_rl").get("moved", {})
+    for path in training.file:
+        if not known or path in known or any(key.startswith(path + ".") for key in known):
+            continue
+        if path in moved:
+            message = f"`{path}` in {training.file_name} is no key of NeMo RL {version}, and is not read"
+            yield Problem(CONFIG, message, moved[path], Severity.WARNING)
+        elif not is_open(path, known) and (near := _beside(path, known, training.file)):
+            message = f"`{path}` in {training.file_name} is no key of NeMo RL {version}"
+            yield Problem(CONFIG, message, f"did you mean `{near}`?", Severity.WARNING)
+
+
+def _beside(path: str, known: dict[str, Any], file: Mapping[str, Any]) -> str:
+    """The known key of the same group that is a letter or two away, and that the file does not set."""
+    group = path.rpartition(".")[0]
+    others = [key for key in known if key.rpartition(".")[0] == group and key not in file]
+    return next(iter(difflib.get_close_matches(path, others, n=1, cutoff=0.93)), "")
 
 
 @check("config-sweep")

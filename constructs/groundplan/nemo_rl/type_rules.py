@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from findings import Problem, Severity
+from groundplan.nemo_rl.bounds_rules import MODEL
 from groundplan.nemo_rl.config import Config, is_open
 from groundplan.nemo_rl.config_rules import known_keys
 from groundplan.nemo_rl.hydra import is_sweep
@@ -69,7 +70,7 @@ def _wrong_type(training: Training, at: Any, path: str, value: Any, wanted: str,
     default = known_keys(training).get(path)
     if default is not None:
         hint = f"set {setting(path, default)}, the default; or {hint}"
-    head = ", on the head, before it asks for GPUs" if types.enforced else ""
+    head = f", on the head, before it asks for GPUs ({MODEL})" if types.enforced else ""
     message = f"`{path}` is {told} and must be {words} at NeMo RL {training.release.version}{head}"
     if types.enforced and path in _CONDITIONS:
         message += f" ({stated(training.release, _CONDITIONS[path])})"

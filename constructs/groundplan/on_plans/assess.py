@@ -30,11 +30,13 @@ __all__ = ["Assessment", "Provenance", "Verdict", "assess", "compare_outputs", "
 # import block, which is sorted, could say it.
 for _name in (
     "openings",
+    "reach",
     "exposure",
     "grants",
     "protection",
     "shapes",
     "operations",
+    "in_place",
     "queues",
     "images",
     "safe_updates",

@@ -132,6 +132,24 @@ def pool(resource: Resource) -> Pool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """GPUs of one machine."""
+
+    kind: str
+    amount: int
+
+
+def instance_gpus(resource: Resource) -> Gpus | None:
+    """The GPUs of a plain machine: those attached, else those of its type; None when it has none."""
+    attached = resource.blocks("guest_accelerator")
+    if attached:
+        amount = sum(values.number(each.get("count")) or 0 for each in attached)
+        return Gpus(values.last_part(values.text(attached[0], "type")), amount) if amount else None
+    known = _machine(values.last_part(resource.text("machine_type")))
+    return Gpus(known.gpu.accelerator, known.gpu.count) if known and known.gpu else None
+
+
 def machine(name: str) -> Machine | None:
     """A machine type of the shipped catalog."""
     return _machine(name)
@@ -165,6 +183,9 @@ def _gpus(resources: Resources) -> Counted:
             source = each.reservation
             words = ("spot", "flex-start", "preemptible", "queued", "on demand")
             found[each.gpu, source if source in words else f"reservation {source}"] += each.gpus
+    for machine in resources.of("google_compute_instance", "google_compute_instance_from_template"):
+        if held := instance_gpus(machine):
+            found[held.kind, "plain machines"] += held.amount
     return dict(found)
 
 

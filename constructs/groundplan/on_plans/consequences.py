@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from groundplan.on_plans import capacity, ray
-from plan_review import values
+from plan_review import helm_values, values
 from plan_review.display import count
 from plan_review.drift import MIRRORS
 from plan_review.losses import LOSSES, Loss
@@ -91,14 +91,86 @@ def _release(change: Change) -> Loss:
     if work:
         names = ", ".join(f"{each.kind} {each.name}" for each in work)
         return Loss(f"Helm release {change.label}", f"{names} is deleted; if it runs, it is lost")
-    if "kuberay" in values.text(change.before, "chart"):
+    chart = values.last_part(values.text(change.before, "chart"))
+    if "kuberay" in chart:
         return Loss(f"Helm release {change.label}", "no operator watches RayJobs meanwhile")
+    if "crd" in chart:
+        text = "EVERY object of the kinds that it defines is deleted with it, unless it keeps its CRDs"
+        return Loss(f"Helm release {change.label}", text, grave=True)
+    if "operator" in chart or chart in _OPERATORS:
+        text = "no operator watches its objects meanwhile; if it brings its CRDs as templates, all their objects go"
+        return Loss(f"Helm release {change.label}", text)
     return Loss(f"Helm release {change.label}", "every object that it brought is deleted")
 
 
 def _network(change: Change) -> Loss:
     what = "network" if change.type.endswith("_network") else "subnetwork"
     return Loss(f"{what} {change.label}", "whatever is attached must go first, or the apply fails")
+
+
+def _nat(change: Change) -> Loss:
+    text = "machines without a public address reach nothing outside: no image is pulled, no package is loaded"
+    return Loss(f"Cloud NAT {change.label}", text + _until(change))
+
+
+def _router(change: Change) -> Loss:
+    text = "its Cloud NAT and its routes go with it: machines without a public address reach nothing outside"
+    return Loss(f"Cloud Router {change.label}", text + _until(change))
+
+
+def _firewall(change: Change) -> Loss:
+    if values.blocks(change.before, "deny"):
+        text = "what it denied is admitted, where another rule allows it"
+    else:
+        text = "what it admitted is cut off, where no other rule allows it"
+    return Loss(f"firewall {change.label}", text + _until(change))
+
+
+def _project(change: Change) -> Loss:
+    what = f"{change.type.removeprefix('google_')} {change.label}"
+    return Loss(what, "EVERYTHING in it goes: clusters, buckets, disks, accounts", grave=True, data=True)
+
+
+def _key(change: Change) -> Loss:
+    if change.type.endswith("key_ring"):
+        return Loss(f"key ring {change.label}", "Google keeps it for good; no state knows it any more")
+    text = "what was encrypted with it can be read by nobody any more, once its versions are destroyed"
+    return Loss(f"key {change.label}", text, grave=True, data=True)
+
+
+def _secret(change: Change) -> Loss:
+    return Loss(
+        f"secret {change.label}",
+        "its value is gone; whatever reads it fails at its next start",
+        grave=True,
+        data=True,
+    )
+
+
+def _instance(change: Change) -> Loss:
+    held = capacity.instance_gpus(Resource(change.stack, change.address, change.type, change.before))
+    noun = f"{change.type.removeprefix('google_compute_').replace('_', ' ')} {change.label}"
+    if not held:
+        return Loss(noun, f"it is gone{_until(change)}, and with it what is on its local and auto-deleted disks")
+    gpus = count(held.amount, f"{short_gpu(held.kind)} GPU")
+    text = f"{gpus} and what is on its local and auto-deleted disks are gone{_until(change)}; what runs there is lost"
+    return Loss(f"GPU {noun}", text, grave=True, totals=((f"{short_gpu(held.kind)} GPU", held.amount),))
+
+
+def _manifest(change: Change) -> Loss:
+    manifest = values.get(change.before, "manifest") or helm_values.parse(values.text(change.before, "yaml_body"))
+    manifest = manifest if isinstance(manifest, dict) else {}
+    kind, name = str(manifest.get("kind") or change.type), values.text(manifest, "metadata.name") or change.label
+    if kind == "CustomResourceDefinition":
+        return Loss(
+            f"CRD {name}", "EVERY object of its kind, in all namespaces, is deleted with it", grave=True, data=True
+        )
+    return Loss(f"{kind} {name}", f"it is deleted{_until(change)}")
+
+
+def _peering(change: Change) -> Loss:
+    text = "the two networks no longer reach each other; what is mounted or called across is cut off"
+    return Loss(f"peering {change.label}", text + _until(change))
 
 
 def _account(change: Change) -> Loss:
@@ -117,6 +189,9 @@ def _connection(change: Change) -> Loss:
     )
 
 
+#: Charts that bring an operator and do not say so in their name.
+_OPERATORS = frozenset({"kueue", "jobset", "lws", "cert-manager", "argo-cd", "karpenter", "keda", "external-secrets"})
+
 _OWN: dict[str, Callable[[Change], Loss]] = {
     "google_container_node_pool": _pool,
     "google_container_cluster": _cluster,
@@ -124,6 +199,24 @@ _OWN: dict[str, Callable[[Change], Loss]] = {
     "google_storage_bucket": _bucket,
     "google_compute_network": _network,
     "google_compute_subnetwork": _network,
+    "google_compute_router": _router,
+    "google_compute_router_nat": _nat,
+    "google_compute_firewall": _firewall,
+    "google_compute_network_peering": _peering,
+    "google_compute_instance": _instance,
+    "google_compute_instance_template": _instance,
+    "google_compute_instance_from_template": _instance,
+    "google_project": _project,
+    "google_folder": _project,
+    "google_kms_crypto_key": _key,
+    "google_kms_crypto_key_version": _key,
+    "google_kms_key_ring": _key,
+    "google_secret_manager_secret": _secret,
+    "google_secret_manager_secret_version": _secret,
+    "kubernetes_secret": _secret,
+    "kubernetes_secret_v1": _secret,
+    "kubernetes_manifest": _manifest,
+    "kubectl_manifest": _manifest,
     "google_service_account": _account,
     "google_project_service": _service,
     "google_service_networking_connection": _connection,

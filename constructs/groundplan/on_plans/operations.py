@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -91,15 +92,16 @@ def machine_type_in_place(plans: Sequence[Plan]) -> Iterator[Breach]:
 
 @plan_rule("gpu-capacity-grows", Severity.WARNING, Category.CAPACITY)
 def gpu_capacity_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
-    """A GPU pool that exists gets more nodes, or may grow to more: its source must have the machines, and they cost.
+    """A GPU pool gets more nodes, or a site one GPU pool more: its source must have the machines, and they cost.
 
-    A pool that is made anew is not judged here: a first creation is the whole profile.
+    A first creation is not judged here: it is the whole profile.
 
     Source: Compute Engine API, reservations, `specificReservation.count` and `inUseCount`; that no plan shows whether
     the machines are there is why groundplan asks.
 
     Mend: none, when the reservation holds so many machines.
     """
+    yield from _made(plans)
     for change, was, becomes in _resized(plans):
         if becomes.most > was.most and becomes.gpu:
             hours = (becomes.gpus - was.gpus) * capacity.HOURS_PER_MONTH
@@ -107,12 +109,38 @@ def gpu_capacity_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
             yield Breach(
                 change.stack,
                 change.address,
-                f"GPU pool {change.label} grows from {was.nodes} to {count(becomes.most, 'node')}: "
-                f"{was.gpus:,} -> {gpus_of(becomes)}",
+                f"GPU pool {change.label} grows from {_size(was, becomes)}: {was.gpus:,} -> {gpus_of(becomes)}",
                 f"make sure that {source} holds {count(becomes.most, 'machine')}",
                 f"{hours:+,} GPU-hours a month; no running node is touched; the apply waits for machines of {source}",
                 arguments=SIZE,
             )
+
+
+def _made(plans: Sequence[Plan]) -> Iterator[Breach]:
+    """GPU pools that a stack which stands gets beside what it has; not those that take another's place."""
+    for plan in plans:
+        stands = bool(plan.standing) or any(each.before for each in plan.changes)
+        gone = sum(_gpus_of(each.before, each) for each in plan.changes if each.action is Action.DESTROY)
+        made = [each for each in plan.changes if each.action is Action.CREATE and _gpus_of(each.after, each)]
+        if not stands or sum(_gpus_of(each.after, each) for each in made) <= gone:
+            continue
+        for change in made:
+            pool = capacity.pool(Resource(change.stack, change.address, change.type, change.after))
+            yield Breach(
+                change.stack,
+                change.address,
+                f"GPU pool {change.label} is made, of {pool.nodes} nodes with {gpus_of(pool)}",
+                f"make sure that {pool.reservation} holds {count(pool.most, 'machine')} more",
+                f"{pool.gpus * capacity.HOURS_PER_MONTH:+,} GPU-hours a month; the apply waits for machines of "
+                f"{pool.reservation}",
+            )
+
+
+def _gpus_of(side: dict[str, Any], change: Change) -> int:
+    if change.type != "google_container_node_pool":
+        return 0
+    pool = capacity.pool(Resource(change.stack, change.address, change.type, side))
+    return pool.gpus if pool.gpu else 0
 
 
 @plan_rule("capacity-shrinks", Severity.WARNING, Category.CAPACITY)
@@ -129,11 +157,17 @@ def capacity_shrinks(plans: Sequence[Plan]) -> Iterator[Breach]:
             yield Breach(
                 change.stack,
                 change.address,
-                f"pool {change.label} shrinks from {was.nodes} to {count(becomes.most, 'node')}",
+                f"pool {change.label} shrinks from {_size(was, becomes)}",
                 "end the running job first",
                 f"{count(was.most - becomes.most, 'node')} drained, {lost} gone; a RayJob running there is lost",
                 arguments=SIZE,
             )
+
+
+def _size(was: capacity.Pool, becomes: capacity.Pool) -> str:
+    """``2 to 16 nodes``; of autoscaled pools ``0-2 to 0-6 nodes``."""
+    ends = [f"{each.least:,}-{each.most:,}" if each.least != each.most else f"{each.most:,}" for each in (was, becomes)]
+    return f"{ends[0]} to {ends[1]} {'node' if ends[1] == '1' else 'nodes'}"
 
 
 def _resized(plans: Sequence[Plan]) -> Iterator[tuple[Change, capacity.Pool, capacity.Pool]]:
@@ -162,7 +196,7 @@ def nodes_recreated(plans: Sequence[Plan]) -> Iterator[Breach]:
     arguments = (
         "node_config.image_type", "node_config.disk_size_gb", "node_config.disk_type", "node_config.kubelet_config",
         "node_config.linux_node_config", "node_config.boot_disk", "node_config.gvnic", "node_config.logging_variant",
-        "node_config.workload_metadata_config", "node_locations", "version",
+        "node_config.workload_metadata_config", "version",
     )  # fmt: skip
     for change in _updates(plans, "google_container_node_pool"):
         changed = [
@@ -208,6 +242,16 @@ def crd_upgrade(plans: Sequence[Plan]) -> Iterator[Breach]:
         was, becomes = values.text(change.before, "version"), values.text(change.after, "version")
         if was == becomes or not was or not becomes or not ("kuberay" in chart or chart == "kueue"):
             continue
+        if _older(becomes, was):
+            yield Breach(
+                change.stack,
+                change.address,
+                f"{chart} goes back from {was} to {becomes}, and its CRDs stay at {was}: Helm never changes them",
+                f"make sure that no object uses what only {was} knows, and that {becomes} reads the CRDs of {was}",
+                f"the operator restarts; what only {was} knows is not done any more",
+                arguments=("version", *(["values"] if _tags_alone(change, becomes) else [])),
+            )
+            continue
         repository = values.text(change.after, "repository") or "REPOSITORY"
         pull = f"helm pull {chart} --repo {repository} --version {becomes} --untar"
         yield Breach(
@@ -218,6 +262,12 @@ def crd_upgrade(plans: Sequence[Plan]) -> Iterator[Breach]:
             f"the operator restarts; fields that only {becomes} knows are dropped until its CRDs are applied",
             arguments=("version", *(["values"] if _tags_alone(change, becomes) else [])),
         )
+
+
+def _older(one: str, other: str) -> bool:
+    """Whether a version is below another, by its numbers."""
+    numbers = [[int(each) for each in re.findall(r"\d+", text.partition("-")[0])] for text in (one, other)]
+    return numbers[0] < numbers[1]
 
 
 def _tags_alone(change: Change, version: str) -> bool:
@@ -275,58 +325,3 @@ def _job_consequence(was: tuple[ray.RayWork, ...], becomes: tuple[ray.RayWork, .
         if name not in old:
             parts.append(f"{each.kind} {name} starts on {count(each.workers, 'worker')} with {count(each.gpus, 'GPU')}")
     return "; ".join(parts) or "what belongs to the job changes; the RayJob itself stays"
-
-
-@plan_rule("control-plane-access", Severity.WARNING, Category.OPEN)
-def control_plane_access(plans: Sequence[Plan]) -> Iterator[Breach]:
-    """More may reach the control plane than before: an authorized network more, or an endpoint turned on.
-
-    Source: GKE documentation, "About network isolation in GKE", control plane access.
-
-    Mend: none, when those who are named should call; else take the network or the endpoint out.
-    """
-    for change in _updates(plans, "google_container_cluster"):
-        networks, endpoints = _new_networks(change), _new_endpoints(change)
-        opened = [*networks, *(text for _, text in endpoints)]
-        if opened:
-            yield Breach(
-                change.stack,
-                change.address,
-                f"the control plane of cluster {change.label} opens: {'; '.join(opened)}",
-                "make sure that those who are named should call",
-                "they reach the Kubernetes API; a login is still needed",
-                arguments=(*([_NETWORKS] if networks else []), *(path for path, _ in endpoints)),
-            )
-
-
-def _new_networks(change: Change) -> list[str]:
-    path = "master_authorized_networks_config.cidr_blocks"
-    was = {values.text(each, "cidr_block") for each in values.blocks(change.before, path)}
-    return [
-        f"authorized network {values.text(each, 'cidr_block')}" + (f" ({name})" if name else "") + " added"
-        for each in values.blocks(change.after, path)
-        if values.text(each, "cidr_block") not in was
-        for name in [values.text(each, "display_name")]
-    ]
-
-
-_NETWORKS = "master_authorized_networks_config"
-
-
-def _new_endpoints(change: Change) -> list[tuple[str, str]]:
-    """(argument, what it opens)"""
-    switches: tuple[tuple[str, Any, str], ...] = (
-        ("control_plane_endpoints_config.ip_endpoints_config.enabled", True, "IP endpoint turned on"),
-        ("control_plane_endpoints_config.dns_endpoint_config.allow_external_traffic", True, "DNS endpoint turned on"),
-        ("private_cluster_config.enable_private_endpoint", False, "public IP endpoint turned on"),
-        (
-            "master_authorized_networks_config.gcp_public_cidrs_access_enabled",
-            True,
-            "addresses of Google Cloud admitted",
-        ),
-    )
-    return [
-        (path, text)
-        for path, on, text in switches
-        if values.flag(change.after, path) is on and values.flag(change.before, path) is not on
-    ]

@@ -1,4 +1,4 @@
-"""What the six stacks share: backend and pinned providers.
+"""What the six stacks share: backend, pinned providers and outputs.
 
 Stack modules import cdktf; load it through :func:`groundplan.emit.modules.load` first, which takes a second
 instead of sixteen; a program that does not just waits longer. They can be
@@ -15,6 +15,7 @@ from constructs import Construct
 
 from groundplan.catalog.newer import pinned_versions
 from groundplan.site.backend import BackendSpec
+from groundplan.site.outputs import outputs_of
 from groundplan.site.resolve import Site
 from groundplan.site.stacks import ENTRIES
 
@@ -37,6 +38,12 @@ class SiteStack(TerraformStack):
         }
         self.add_override("terraform", {"required_version": REQUIRED_TERRAFORM, "required_providers": sources})
         _backend(self, site.profile.backend, site.stack_name(kind), site.name)
+        # One override for all of them: each output as a construct would be one more message to Node.
+        outputs = {
+            name: {"value": each.value, "description": each.description}
+            for name, each in sorted(outputs_of(site, kind).items())
+        }
+        self.add_override("output", outputs)
         self.google = GoogleProvider(self, "google", project=site.project, region=site.region)
 
 
