@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 
 import pytest
 import yaml
@@ -81,14 +79,10 @@ def test_the_log_is_the_first_command_and_is_read_after_the_pods_have_gone() -> 
     job = site.site.job
     assert job
     followed = runbook(site).partition("## Follow the job")[2]
-    first, second = followed.split("```sh\n")[1].splitlines()[:2]
-    assert first.endswith(f"-c ray-head -- tail -n 100 -F /data/jobs/{job.name}/train.log")
+    _, first, _, second = followed.split("```sh\n")[1].splitlines()[:4]
+    assert f' "$HEAD" -c ray-head -- tail -n 100 -F /data/jobs/{job.name}/train.log ' in first
     assert "-c ray-head -- ray job logs --follow " in second
-    (reader,) = (line for line in followed.splitlines() if " run read-log " in line)
-    overrides = next(word for word in shlex.split(reader) if word.startswith("--overrides="))
-    pod = json.loads(overrides.partition("=")[2])["spec"]
-    assert pod["containers"][0]["command"][-1] == f"/data/jobs/{job.name}/train.log"
-    assert [volume["name"] for volume in pod["volumes"]] == [m["name"] for m in pod["containers"][0]["volumeMounts"]]
+    assert f"exec lustre-shell -- tail -n 1000 /data/jobs/{job.name}/train.log" in followed
 
 
 def test_how_to_see_that_asynchronous_grpo_stands_still() -> None:

@@ -96,9 +96,9 @@ CASES = [
     ),
     Case(
         "export-memory",
-        given(LLAMA, export={"enabled": True}, overrides=TORCH_SAVE, head={"memory": "24G"}),
-        given(LLAMA, export={"enabled": True}, overrides=TORCH_SAVE, head={"memory": "40G"}),
-        "workload.head.memory",
+        given(LLAMA, export={"enabled": True}, overrides=TORCH_SAVE, worker={"memory": "30G", "shm": "6G"}),
+        given(LLAMA, export={"enabled": True}, overrides=TORCH_SAVE, worker={"memory": "50G", "shm": "6G"}),
+        "workload.worker.memory",
         ("needs 32 GB", "24 GB"),
     ),
     Case(

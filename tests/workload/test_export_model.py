@@ -22,6 +22,8 @@ target.mkdir()
 for name in FILES:
     (target / name).write_text('{"model_type": "qwen2"}')
 """
+#: What was asked of Ray.
+ASKED: list[dict[str, int]] = []
 WHOLE = ("config.json", "pytorch_model.bin", "tokenizer.json")
 
 
@@ -34,6 +36,14 @@ def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     transformers = SimpleNamespace(AutoConfig=SimpleNamespace(from_pretrained=load))
     monkeypatch.setitem(sys.modules, "transformers", transformers)  # type: ignore[arg-type]
+    ASKED.clear()
+
+    def remote(**options: int) -> Any:
+        ASKED.append(options)
+        return lambda run: SimpleNamespace(remote=run)
+
+    ray = SimpleNamespace(init=lambda **_: None, remote=remote, get=lambda found: found)
+    monkeypatch.setitem(sys.modules, "ray", ray)  # type: ignore[arg-type]
     monkeypatch.chdir(tmp_path)
     for name in ("step_9", "step_10", "step_100", "tmp_step_110"):
         (tmp_path / "checkpoints" / name).mkdir(parents=True)
@@ -91,21 +101,15 @@ def test_a_consolidated_folder_is_the_export(step: Path) -> None:
     assert (step / "hf").resolve() == made
 
 
-def test_megatron_is_converted_on_a_gpu(step: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_megatron_is_converted_in_its_own_environment(
+    step: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (step / "policy/weights/iter_0000000").mkdir(parents=True)
     converter(tmp_path, "convert_megatron_to_hf.py", WHOLE)
     monkeypatch.setattr(export_model, "MEGATRON_PYTHON", sys.executable)
-    asked: dict[str, int] = {}
-
-    def remote(**options: int) -> Any:
-        asked.update(options)
-        return lambda run: SimpleNamespace(remote=run)
-
-    ray = SimpleNamespace(init=lambda **_: None, remote=remote, get=lambda found: found)
-    monkeypatch.setitem(sys.modules, "ray", ray)  # type: ignore[arg-type]
     assert export_model.main(["megatron", str(step.parent)]) == 0
-    assert asked == {"num_gpus": 1, "max_retries": 0}
     assert f"--megatron-ckpt-path {step}/policy/weights/iter_0000000" in (step / "given").read_text()
+    assert ASKED == [{"num_gpus": 1, "max_retries": 0}]
 
 
 def test_no_checkpoint_no_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +120,7 @@ def test_no_checkpoint_no_export(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("workload", "method"),
     [
-        ({"recipe": "grpo-gemma3-27b-gsm8k", "head": {"memory": "200G"}}, "dcp"),
+        ({"recipe": "grpo-gemma3-27b-gsm8k"}, "dcp"),
         ({"recipe": "grpo-qwen2.5-1.5b-gsm8k-smoke"}, "consolidated"),
         ({"recipe": "grpo-llama3.1-8b-megatron"}, "megatron"),
         (

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -271,7 +270,7 @@ def test_the_name_is_the_same_everywhere() -> None:
     """In another process, with another hash seed."""
     code = "from workload.jobs import site; print(site().job.name)"
     for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[1])}
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
         assert run.stdout.strip() == name()
     assert re.fullmatch(r"grpo-gemma3-27b-gsm8k-[0-9a-f]{8}", name())

@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 
+from groundplan.workload.script import program
 from workload.jobs import objects, site, train_script
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +55,20 @@ with open("found.json", "w") as file:
 """
 
 
+TRANSFORMERS = """\
+class AutoConfig:
+    model_type = "qwen2"
+    from_pretrained = lambda *_, **__: AutoConfig
+"""
+CONVERTER = """\
+import json, os, pathlib, sys
+target = pathlib.Path(sys.argv[sys.argv.index("--hf-ckpt-path") + 1])
+target.mkdir()
+for name in ("config.json", "model.safetensors", "tokenizer.json"):
+    (target / name).write_text(json.dumps(os.environ["CUDA_VISIBLE_DEVICES"]))
+"""
+
+
 @dataclass(frozen=True)
 class Head:
     """A running Ray head and the folder that stands for the image and the volumes."""
@@ -64,6 +79,15 @@ class Head:
     def get(self, path: str) -> Any:
         with urllib.request.urlopen(f"{self.url}{path}", timeout=10) as answer:
             return json.load(answer)
+
+    def wait(self) -> None:
+        """Until the dashboard answers: on a busy machine it does so some time after `ray start` has ended."""
+        for _ in range(90):
+            with suppress(OSError):
+                self.get("/api/version")
+                return
+            time.sleep(1)
+        raise AssertionError("the dashboard does not answer")
 
     def accepted(self, entrypoint: str) -> str:
         """The job's id; the dashboard answers 500 until the agent that starts jobs has reported itself."""
@@ -160,7 +184,9 @@ def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Head]:
     start += [f"--temp-dir={folder / 't'}", "--min-worker-port=10002", "--max-worker-port=11000"]
     subprocess.run(start, env=environment, check=True, capture_output=True, timeout=90)
     try:
-        yield Head(f"http://127.0.0.1:{dashboard}", folder)
+        found = Head(f"http://127.0.0.1:{dashboard}", folder)
+        found.wait()
+        yield found
     finally:
         # Ends this head alone: other Rays of the machine have another address.
         _stop(folder)
@@ -280,3 +306,16 @@ def test_a_lost_head_starts_nothing(head: Head) -> None:
     assert head.submit(entrypoint) == "FAILED"
     assert log.read_text().count("\ntrains\n") == 1
     assert "STOPPED: this Ray cluster has started the job before" in log.read_text()
+
+
+def test_the_export_runs_where_the_gpus_are(head: Head) -> None:
+    """The program of the ConfigMap, with a stand-in of the converter that leaves what Ray gave it."""
+    image, step = head.folder / "nemo-rl", head.folder / "data/exported/step_7"
+    step.mkdir(parents=True)
+    (image / "examples/converters").mkdir(parents=True, exist_ok=True)
+    (image / "examples/converters/convert_dcp_to_hf.py").write_text(CONVERTER)
+    (image / "scripts/transformers.py").write_text(TRANSFORMERS)
+    (image / "scripts/export_model.py").write_text(program("export_model.py"))
+    assert head.submit(f"cd {image} && python scripts/export_model.py dcp {step.parent}") == "SUCCEEDED"
+    assert {path.name for path in (step / "hf").iterdir()} == {"config.json", "model.safetensors", "tokenizer.json"}
+    assert (step / "hf/config.json").read_text() == '"0"', "Ray has given it one GPU"

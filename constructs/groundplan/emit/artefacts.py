@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from importlib import resources
 from typing import Any
@@ -18,7 +17,6 @@ from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.site.outputs import connect_command
 from groundplan.site.releases import roce_archs, site_releases
 from groundplan.site.resolve import Site
-from groundplan.workload.pods import log_reader
 
 
 def artefacts(site: Site, profile: str) -> dict[str, str]:
@@ -61,27 +59,9 @@ def runbook(site: Site, profile: str) -> str:
         releases=tuple(site_releases(site).values()),
         local_state=site.profile.backend.local is not None,
         accelerator_label=ACCELERATOR_LABEL,
-        job=_job(site),
+        own_release="job" in site_releases(site) and site_releases(site)["job"].name != f"{site.name}-job",
         pool_names=[site.profile.cluster.cpu_pool.name, *(pool.name for pool in site.pools)],
     )
-
-
-def _job(site: Site) -> dict[str, Any]:
-    """What the run-book says of the job; nothing without one."""
-    job = site.job
-    if job is None:
-        return {}
-    return {
-        "name": job.name,
-        "image": job.image,
-        "head": f"ray.io/originated-from-cr-name={job.name},ray.io/node-type=head",
-        "log": job.log,
-        "reader": shlex.quote(json.dumps({"spec": log_reader(job)}, separators=(",", ":"))),
-        "asynchronous": job.config.on("grpo.async_grpo.enabled"),
-        "megatron": job.megatron_folder,
-        "queued": job.queue is not None,
-        "own_release": site_releases(site)["job"].name != f"{site.name}-job",
-    }
 
 
 def _fabric(site: Site) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 Standalone: it is copied into the job's ConfigMap as it stands. ``export_model.py METHOD CHECKPOINTS``; METHOD is
 
-- ``dcp``: NVIDIA's converter for DTensor, on this pod's CPUs and memory;
+- ``dcp``: NVIDIA's converter for DTensor;
 - ``consolidated``: nothing to convert, for the trainer has written the folder (`checkpointing.save_consolidated`);
-- ``megatron``: NVIDIA's converter for Megatron, in Megatron's own environment, on one GPU of the Ray cluster: the head
-  has neither.
+- ``megatron``: NVIDIA's converter for Megatron, in Megatron's own environment.
+
+The converters run on a worker, which the trainer has left: it has the memory to hold a model, and a GPU, which Megatron
+wants to see. The head has neither.
 
 The result is ``step_N/hf``. It is made under another name: the converters refuse a folder that is there, and one that
 is called ``hf`` is whole.
@@ -71,19 +73,19 @@ def convert(method: str, step: Path, target: Path) -> None:
     saved = step / "policy/weights"
     if method == "dcp":
         program = [sys.executable, "-u", str(CONVERTERS / "convert_dcp_to_hf.py")]
-        status = subprocess.run([*program, *arguments, "--dcp-ckpt-path", str(saved)], check=False).returncode
+        status = on_a_worker([*program, *arguments, "--dcp-ckpt-path", str(saved)])
     else:
         iterations = sorted(saved.glob("iter_*"))
         if not iterations:
             raise Failed(f"there is no Megatron checkpoint in {saved}")
         program = [MEGATRON_PYTHON, "-u", str(CONVERTERS / "convert_megatron_to_hf.py")]
-        status = on_a_gpu([*program, *arguments, "--megatron-ckpt-path", str(iterations[-1])])
+        status = on_a_worker([*program, *arguments, "--megatron-ckpt-path", str(iterations[-1])])
     if status:
         raise Failed(f"the converter ended with status {status}")
 
 
-def on_a_gpu(command: list[str]) -> int:
-    """Run a command on a worker with one GPU, which the trainer has left; its exit status."""
+def on_a_worker(command: list[str]) -> int:
+    """Run a command where there are GPUs; its exit status. What it prints comes to this program's output, by Ray."""
     ray: Any = importlib.import_module("ray")
     ray.init(address="auto", log_to_driver=True)
     folder = str(Path.cwd())

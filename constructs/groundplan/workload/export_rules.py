@@ -67,33 +67,34 @@ def _no_way(job: JobValues) -> tuple[str, str, str]:
 
 @rule("export-memory")
 def export_memory(site: Site) -> Iterator[Problem]:
-    """DTensor's converter holds the whole model in the head's memory, 4 bytes for each parameter.
+    """DTensor's converter holds the whole model in one worker's memory, 4 bytes for each parameter.
 
-    DTensor trains on weights of 32 bits and saves them so; `dcp_to_torch_save` gathers them in one process. A head with
-    less is killed after a good training. Consolidated folders are written by the workers, and Megatron's converter runs
-    on one of them.
+    DTensor trains on weights of 32 bits and saves them so; `dcp_to_torch_save` gathers them in one process. It runs on
+    a worker, and not on the head, whose memory a model of 27 billion parameters exceeds; with less it is killed, after
+    a good training. Consolidated folders are written by all workers together.
 
     Source: NVIDIA-NeMo/RL, nemo_rl/utils/native_checkpoint.py (`convert_dcp_to_hf`); dtensor_policy_worker.py loads
     with torch_dtype float32.
 
-    Mend: `workload.head.memory`, or DTensor v2 with safetensors, which writes the folder itself.
+    Mend: `workload.worker.memory`, or DTensor v2 with safetensors, which writes the folder itself.
     """
     job = site.job
     if job is None or not job.spec.export.enabled or job.export_method != "dcp" or job.model.billions is None:
         return
     try:
-        memory = parse_bytes(job.head_memory) / 1e9
+        shared = parse_bytes(job.worker_shm) / 1e9
+        memory = parse_bytes(job.worker_memory) / 1e9 - shared
     except ValueError:
         return
     needed = job.model.billions * _BYTES
     if memory < needed:
         message = (
-            f"workload.export: {job.model.name} is converted in the head's memory, and needs {needed:.0f} GB there; "
-            f"the head has {memory:.0f} GB"
+            f"workload.export: {job.model.name} is converted in a worker's memory, and needs {needed:.0f} GB there; "
+            f"it has {memory:.0f} GB beside /dev/shm"
         )
-        # A tenth more, for the program itself and what Ray's own services hold.
+        # A tenth more, for the program itself and what Ray's own services hold; /dev/shm is within the memory.
         hint = (
-            f"set `workload.head.memory: {needed * 1.1 + 8:.0f}G`, or `policy.dtensor_cfg._v2: true` and "
+            f"set `workload.worker.memory: {needed * 1.1 + shared + 8:.0f}G`, or `policy.dtensor_cfg._v2: true` and "
             f"`{_FORMAT}: safetensors`"
         )
-        yield Problem(("workload", "head", "memory"), message, hint)
+        yield Problem(("workload", "worker", "memory"), message, hint)

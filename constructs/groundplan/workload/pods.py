@@ -107,17 +107,6 @@ def lustre_mount(job: JobValues) -> dict[str, Any]:
     return {"name": "lustre", "mountPath": job.mount_path}
 
 
-def log_reader(job: JobValues) -> dict[str, Any]:
-    """A pod that prints the end of the job's log, whatever has become of the job."""
-    container = {
-        "name": "read-log",
-        "image": job.image,
-        "command": ["tail", "-n", "1000", job.log],
-        "volumeMounts": [lustre_mount(job)],
-    }
-    return {**pod_base(job), **cpu_placement(job), "containers": [container], "volumes": [lustre_volume(job)]}
-
-
 def _shm(size: str) -> dict[str, Any]:
     return {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": size}}
 
