@@ -8,9 +8,12 @@ from pathlib import Path
 
 import groundplan
 from fast_bindings import registry
-from groundplan.emit import modules
+from groundplan.emit import modules, write_bootstrap
 
 SOURCES = Path(groundplan.__file__).parent
+
+#: A site's modules, and those of the bootstrap stack besides.
+ALL = {name: (*found, *write_bootstrap.MODULES.get(name, ())) for name, found in modules.MODULES.items()}
 
 
 # The registry and the layers
@@ -34,7 +37,7 @@ def loads_cdktf(path: Path) -> bool:
 
 
 def test_registry_is_sorted_and_exists() -> None:
-    for provider, names in modules.MODULES.items():
+    for provider, names in (*modules.MODULES.items(), *write_bootstrap.MODULES.items()):
         assert list(names) == sorted(set(names))
         assert set(names) <= set(registry.submodules(registry.PYTHON_PREFIX + provider))
 
@@ -46,7 +49,7 @@ def test_registry_holds_every_module_that_is_imported() -> None:
         for name in imported(path)
         if name.startswith(registry.PYTHON_PREFIX)
     }
-    assert used <= {f"{provider}.{name}" for provider, names in modules.MODULES.items() for name in names}
+    assert used <= {f"{provider}.{name}" for provider, names in ALL.items() for name in names}
 
 
 def test_only_stacks_constructs_and_emit_load_cdktf() -> None:

@@ -15,6 +15,7 @@ FORMS = {
     "projects/p/reservations/r": (ReservationPath("p", "r"), "projects/p/reservations/r", "r"),
     "projects/p/zones/us-central1-b/reservations/r": (ReservationPath("p", "r"), "projects/p/reservations/r", "r"),
     LINK: (ReservationPath("p", "r"), "projects/p/reservations/r", "r"),
+    LINK + "/": (ReservationPath("p", "r"), "projects/p/reservations/r", "r"),
     f"{LINK}/reservationBlocks/b/reservationSubBlocks/s": (
         ReservationPath("p", "r", "b", "s"),
         "projects/p/reservations/r/reservationBlocks/b/reservationSubBlocks/s",
@@ -31,7 +32,7 @@ def test_forms(text: str) -> None:
     assert (str(found), found.short) == (full, short)
 
 
-@pytest.mark.parametrize("text", ["", "a/b", "x/reservations/r", "projects/p/reservations/r/blocks/b", LINK + "/"])
+@pytest.mark.parametrize("text", ["", "a/b", "x/reservations/r", "projects/p/reservations/r/blocks/b", LINK + "//"])
 def test_what_is_no_path(text: str) -> None:
     assert parse_reservation(text) is None
 

@@ -105,7 +105,7 @@ def test_the_pod_that_reads_results_fits_the_site(name: str) -> None:
 def test_what_an_operator_looks_for_is_said() -> None:
     checked, cluster, full = TEXTS["checked"], TEXTS["cluster"], TEXTS["full"]
     for words in (
-        "### Stop the job, and go on",
+        "### Stop it, and go on",
         "## Results",
         "-prefetch -f",
         "`FAILED`",

@@ -7,6 +7,7 @@ documentation page (``groundplan explain RULE``), which ends with its `Source:` 
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -185,7 +186,7 @@ _PROFILES = (Subject.SITE, Subject.FLEET)
 
 
 class Registry:
-    """Every rule, in order of registration (imports are fixed, so the order is too)."""
+    """Every rule, by module and in each as it stands there: whatever was imported first, the order is the same."""
 
     def __init__(self) -> None:
         self._rules: list[Rule] = []
@@ -197,7 +198,7 @@ class Registry:
         # Subjects that are judged together share their slugs; a plan has its own, since one fact may be told of both.
         if entry.slug in (self.of_profiles if entry.subject in _PROFILES else self.of(entry.subject)):
             raise ValueError(f"rule {entry.slug} is registered twice")
-        self._rules.append(entry)
+        insort(self._rules, entry, key=lambda each: each.check.__module__)
 
     def all(self) -> list[Rule]:
         """Every rule."""
