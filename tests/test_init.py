@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from findings import UserError, dotted
 from groundplan.cli import cli
-from groundplan.commands.tutorial_variables import UNUSED, VARIABLES
+from groundplan.commands.tutorial_variables import UNUSED, VARIABLES, words_from_environment
 from sites import ROOT, SMALL, site_of, synthesized
 
 #: As the tutorial's first step exports them.
@@ -81,6 +81,18 @@ def test_h200(tmp_path: Path) -> None:
     _, file = init(tmp_path, TUTORIAL | machine, "--from-env")
     (pool,) = synthesized(file.read_text()).stacks["gpu"]["resource"]["google_container_node_pool"].values()
     assert pool["node_config"]["guest_accelerator"][0]["type"] == "nvidia-h200-141gb"
+
+
+@pytest.mark.parametrize(
+    ("gpu", "machine_type"),
+    [("nvidia-h200-141gb", "a3-ultragpu-8g"), ("nvidia-gb200", "a4x-highgpu-4g"), ("nvidia-b200", "a4-highgpu-8g")],
+)
+def test_a_gpu_that_one_machine_type_has_names_it(gpu: str, machine_type: str) -> None:
+    taken = words_from_environment(
+        {key: value for key, value in TUTORIAL.items() if "TYPE" not in key} | {"GPU_TYPE": gpu}
+    )
+    assert taken.words["machine_type"] == machine_type
+    assert "accelerator" not in taken.words
 
 
 @pytest.mark.parametrize(

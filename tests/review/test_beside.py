@@ -6,14 +6,20 @@ from typing import Any
 
 import pytest
 
+from groundplan.on_plans.mermaid import mermaid
+from groundplan.on_plans.topology import topology
 from plan_review import text
+from plan_review.reading import plan_of
 from review.cases_of_risk import CLUSTER, FIREWALL, LUSTRE, POOL
-from review.plans import change, create, destroy, judged, replaced, same, slugs, update, written
+from review.plans import change, create, destroy, document, judged, replaced, same, slugs, update, written
 
 Object = dict[str, Any]
 
 FIREWALL_AT = "google_compute_firewall.f"
 INSIDE, OPEN = {**FIREWALL, "source_ranges": ["10.0.0.0/8"]}, {**FIREWALL, "source_ranges": ["0.0.0.0/0"]}
+POOL_AT = "google_container_node_pool.p"
+MANAGED_FABRIC: Object = {"accelerator_network_profile": "auto"}
+OWN_FABRIC: Object = {"additional_node_network_configs": [{"network": "rdma", "subnetwork": f"r{n}"} for n in range(8)]}
 CONFIGURED = written(FIREWALL_AT, source_ranges={"constant_value": ["10.0.0.0/8"]})
 
 
@@ -152,3 +158,23 @@ def test_addresses_in_modules_are_found_in_the_configuration() -> None:
     assert f"{address} was changed outside Terraform: source_ranges" in first_ten(result)
     quiet = {**update(FIREWALL_AT, INSIDE, {**INSIDE, "uid": "7"}), "address": address}
     assert judged(more={"resource_drift": [quiet], "configuration": {"root_module": module}}).verdict == "safe"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (OWN_FABRIC, MANAGED_FABRIC, "the fabric is now GKE's"),
+        (MANAGED_FABRIC, OWN_FABRIC, "the fabric is now the site's own"),
+    ],
+)
+def test_whose_the_fabric_is_after_the_pool_is_replaced(before: Object, after: Object, said: str) -> None:
+    planned = replaced(POOL_AT, {**POOL, "network_config": [before]}, {**POOL, "network_config": [after]})
+    assert said in first_ten(judged(planned))
+    picture = mermaid(topology([plan_of(document(planned), "stack", "plan.json")]))
+    assert ("Fabric of GKE" in picture) == ("-- DRANET ---" in picture) == (after is MANAGED_FABRIC)
+    assert ("-- 8 NICs ---" in picture) == (after is OWN_FABRIC)
+
+
+def test_a_pool_replaced_on_the_same_fabric_says_nothing_of_it() -> None:
+    block = {"network_config": [MANAGED_FABRIC]}
+    assert "fabric" not in first_ten(judged(replaced(POOL_AT, {**POOL, **block}, {**POOL, **block, "version": "2"})))

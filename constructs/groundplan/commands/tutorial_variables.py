@@ -9,6 +9,7 @@ from typing import Any
 
 from findings import ProfilePath, UserError
 from findings.redaction import looks_secret
+from groundplan.catalog import load_catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ _OPTIONS: Mapping[str, ProfilePath] = {
     "organization": ("backend", "cloud"),
 }
 
-_MACHINES = {"nvidia-b200": "a4-highgpu-8g", "nvidia-h200-141gb": "a3-ultragpu-8g"}
+#: The tutorial's own, where the variables name neither a machine type nor a GPU that only one type has.
+_DEFAULT_MACHINE = "a4-highgpu-8g"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +93,11 @@ def words_from_environment(environment: Mapping[str, str]) -> Taken:
         unused["NETWORK_PREFIX"] = "NETWORK names the network"
     elif prefix:
         words["network"], names["network"] = f"{prefix}-nemo-rl", "NETWORK_PREFIX"
-    words.setdefault("machine_type", _MACHINES.get(words.get("accelerator", ""), "a4-highgpu-8g"))
-    if _MACHINES.get(words.get("accelerator", "")) == words["machine_type"]:
+    with_gpu = [
+        name for name, each in load_catalog().machines.items() if each.has_accelerator(words.get("accelerator", ""))
+    ]
+    words.setdefault("machine_type", with_gpu[0] if len(with_gpu) == 1 else _DEFAULT_MACHINE)
+    if words["machine_type"] in with_gpu:
         del words["accelerator"]  # the machine type says it
     count = words.get("nodes", "2")
     if not str(count).isdigit() or not int(count):

@@ -38,12 +38,27 @@ def _pool(change: Change) -> Loss:
     if pool.gpu:
         return Loss(
             f"GPU pool {change.label}",
-            f"{nodes} with {gpus_of(pool)} {verb} drained and deleted{_until(change)}; a running RayJob is lost",
+            f"{nodes} with {gpus_of(pool)} {verb} drained and deleted{_until(change)}; a running RayJob is lost"
+            f"{_fabric(change)}",
             grave=True,
             totals=(("node", pool.most), (f"{short_gpu(pool.gpu)} GPU", pool.gpus)),
         )
     lost = "pods on them are evicted (the Ray head and operators too: a running RayJob is lost)"
     return Loss(f"node pool {change.label}", f"{nodes} {verb} drained and deleted; {lost}")
+
+
+def managed_fabric(pool: object) -> bool:
+    """Whether GKE makes the networks of a pool's fast NICs itself (managed DRANET)."""
+    return bool(values.text(pool, "network_config.accelerator_network_profile"))
+
+
+def _fabric(change: Change) -> str:
+    """Whose the fabric is from now on, where a replacement changes that."""
+    if change.action is not Action.REPLACE or managed_fabric(change.before) == managed_fabric(change.after):
+        return ""
+    if managed_fabric(change.after):
+        return "; the fabric is now GKE's: it makes the networks of the fast NICs, and pods take NICs by claims"
+    return "; the fabric is now the site's own: its networks must stand first, and pods name NICs by annotations"
 
 
 def _cluster(change: Change) -> Loss:

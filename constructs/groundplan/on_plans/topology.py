@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from groundplan.on_plans import capacity, ray
-from groundplan.on_plans.consequences import short_gpu
+from groundplan.on_plans.consequences import managed_fabric, short_gpu
 from plan_review import display, values
 from plan_review.drift import without_indices
 from plan_review.model import Change, Plan, Resource, hidden
@@ -18,6 +18,9 @@ from plan_review.model import Change, Plan, Resource, hidden
 COLUMNS = ("storage", "network", "cluster", "job")
 
 OUTSIDE = "outside"
+
+#: The box of all networks that GKE makes for pools with a managed fabric: no plan has them.
+_MANAGED = "fabric/managed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,10 @@ class _Drawing:
                 nics[name] = nics.get(name, 0) + 1
         for name, amount in nics.items():
             self.join(self.outside(name), key, display.count(amount, "NIC"))
+        if managed_fabric(_now(change)):
+            fabric = Box(_MANAGED, "network", "Fabric of GKE", ("networks made by GKE", "NICs by claims"), OUTSIDE)
+            self.boxes.setdefault(fabric.key, fabric)
+            self.join(fabric.key, key, "DRANET")
 
     def lustre(self, change: Change) -> None:
         now = _now(change)
