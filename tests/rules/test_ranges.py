@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 
 from rules.support import Case, findings
@@ -9,6 +12,16 @@ from rules.support import Case, findings
 
 def ranges(last: str) -> list[str]:
     return [*(f"192.168.{n}.0/24" for n in range(1, 8)), last]
+
+
+def _two_zones(here: int, there: int) -> dict[str, Any]:
+    """Edits that put so many nodes into the site's zone and into a further one."""
+    return {
+        "network.primary.pods": "10.32.0.0/11",
+        "gpu.zones.us-central1-c.block": "192.168.16.0/20",
+        "gpu.pools[0]": {"name": "here", "nodes": here},
+        "gpu.pools[1]": {"name": "there", "nodes": there, "zone": "us-central1-c", "reservation": "other"},
+    }
 
 
 CASES = [
@@ -201,6 +214,21 @@ CASES = [
         "gpu.rdma.cidrs[7]",
         ("/28",),
     ),
+    # The default ranges are /24s; nodes are counted in the networks of their zone.
+    Case(
+        "fabric-range-size",
+        {"network.primary.pods": "10.32.0.0/11", "gpu.pools[0].nodes": 253},
+        {"network.primary.pods": "10.32.0.0/11", "gpu.pools[0].nodes": 252},
+        "gpu.rdma.cidrs[0]",
+        ("(and 7 more)", "257 are needed"),
+    ),
+    Case(
+        "fabric-range-size",
+        _two_zones(252, 253),
+        _two_zones(252, 252),
+        "gpu.zones.us-central1-c.block",
+        ("253 GPU nodes", "fewer nodes"),
+    ),
     Case(
         "range-prefix",
         {"network.primary.services": "10.8.0.0/15"},
@@ -284,6 +312,20 @@ def test_the_block_that_a_hint_offers_is_free_and_of_the_size(prefix: int) -> No
     assert free.prefixlen == prefix
     assert not any(free.overlaps(t) for t in taken)
     assert str(free) == {16: "10.145.0.0/16", 20: "10.144.32.0/20", 24: "10.144.16.0/24", 28: "10.144.16.0/28"}[prefix]
+
+
+@pytest.mark.parametrize(("machine_type", "groups"), [("a4-highgpu-8g", 2), ("a3-megagpu-8g", 1)])
+def test_the_ranges_that_hints_offer_to_300_nodes_are_free_together(machine_type: str, groups: int) -> None:
+    edits: dict[str, Any] = {"network.primary.pods": "10.32.0.0/11"}
+    edits["gpu.pools[0]"] = {"machine_type": machine_type, "nodes": 300}
+    hints = [found.hint or "" for found in findings(edits) if found.rule == "fabric-range-size"]
+    assert len(hints) == groups
+    for hint in hints:
+        if cidrs := re.search(r"cidrs: \[(.+)\]", hint):
+            edits["gpu.rdma.cidrs"] = cidrs.group(1).split(", ")
+        elif cidr := re.search(r"\((\S+) is free", hint):
+            edits["gpu.gvnic.cidr"] = cidr.group(1)
+    assert not [found for found in findings(edits) if "range" in found.rule or "address" in found.rule]
 
 
 def test_no_block_is_offered_when_there_is_none() -> None:

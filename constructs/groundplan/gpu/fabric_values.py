@@ -17,7 +17,7 @@ from groundplan.kernel.roce import ROCE_PROFILE
 #: Where the RDMA ranges of a site begin that says nothing of them; the gVNIC range stands before.
 _FIRST_RDMA = IPv4Network("192.168.1.0/24")
 #: Prefix length of the ranges that a zone's block is cut into.
-_PIECE = 24
+PIECE = 24
 
 #: How GKE hands a NIC to a pod.
 DeviceMode = Literal["NetDevice", "RDMA"]
@@ -233,7 +233,7 @@ def _further(spec: ZoneNetworks, zone: str, site: str, gvnics: int, rdma_nics: i
 
 
 def _pieces(block: IPv4Network) -> Iterator[IPv4Network]:
-    return block.subnets(new_prefix=_PIECE) if block.prefixlen <= _PIECE else iter((block,))
+    return block.subnets(new_prefix=PIECE) if block.prefixlen <= PIECE else iter((block,))
 
 
 def _after(cidr: IPv4Network, steps: int) -> IPv4Network:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from findings import Problem, ProfilePath, Severity, dotted, rule
 from groundplan.kernel.addresses import RESERVED, RESERVED_PER_SUBNETWORK, Range, free_block, overlaps, smallest_prefix
 from groundplan.kernel.ranges import is_private, is_rfc_1918
-from groundplan.network.site_ranges import fabric_ranges, node_demand, primary_ranges, ranges_of
+from groundplan.network.site_ranges import node_demand, primary_ranges, ranges_of
 from groundplan.site.resolve import Site
 
 _PRIMARY: ProfilePath = ("network", "primary")
@@ -187,30 +187,6 @@ def node_range_size(site: Site) -> Iterator[Problem]:
             f"{demand.nodes} nodes{plus} + {RESERVED_PER_SUBNETWORK} that Google keeps",
             f"use a /{smallest_prefix(need)} or wider{_free(site, smallest_prefix(need))}",
         )
-
-
-@rule("fabric-range-size")
-def fabric_range_size(site: Site) -> Iterator[Problem]:
-    """The gVNIC subnetwork or an RDMA subnetwork is too small for all GPU nodes.
-
-    Each GPU node takes one address in the gVNIC subnetwork and one in each RDMA subnetwork; Google keeps four of each.
-    A /28 holds 12 nodes, a /24 252.
-
-    Source: VPC documentation, subnets, "Unusable addresses"; GKE, "Create a custom AI-optimized cluster".
-
-    Mend: wider ranges; they belong to this site alone, so that they can be taken generously.
-    """
-    gpu_nodes = node_demand(site).gpu_nodes
-    need = gpu_nodes + RESERVED_PER_SUBNETWORK
-    for item in fabric_ranges(site):
-        if item.cidr.num_addresses < need:
-            prefix = min(smallest_prefix(need), _LONGEST_SUBNETWORK)
-            yield Problem(
-                item.path,
-                f"`{dotted(item.path)}` {item.cidr} holds {item.cidr.num_addresses} addresses; {need} are needed: "
-                f"{gpu_nodes} GPU nodes + {RESERVED_PER_SUBNETWORK} that Google keeps",
-                f"use a /{prefix} or wider{_free(site, prefix)}",
-            )
 
 
 def _free(site: Site, prefix: int) -> str:

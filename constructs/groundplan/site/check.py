@@ -22,6 +22,7 @@ RULE_MODULES = (
     "groundplan.network.rules",
     "groundplan.network.exposure_rules",
     "groundplan.network.connection_rules",
+    "groundplan.network.fabric_rules",
     "groundplan.network.sharing_rules",
     "groundplan.storage.rules",
     "groundplan.cluster.rules",
