@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import re
 from typing import Any
 
 import pytest
@@ -178,6 +179,25 @@ def test_props_are_frozen_documented_and_refuse_typos(module: str) -> None:
             assert texts.get(each.name), f"{name}.{each.name} says nothing"
             optional = each.default is not dataclasses.MISSING or each.default_factory is not dataclasses.MISSING
             assert not optional or "Default:" in texts[each.name], f"{name}.{each.name} does not say its default"
+
+
+#: Most nodes of anything, the limit of every count of them; it is not told each time.
+NODES = 15_000
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_limits_and_defaults_are_those_that_are_documented(module: str) -> None:
+    for props in filter(dataclasses.is_dataclass, classes(module)):
+        for name, field in props.__pydantic_fields__.items():  # type: ignore[attr-defined]
+            text = " ".join(_docstrings(module)[props.__name__].get(name, "").split())
+            limits = [getattr(each, end, None) for each in field.metadata for end in ("ge", "le")]
+            for limit in (each for each in limits if each is not None and 1 < each != NODES):
+                assert re.search(rf"\b{limit}\b", text), (
+                    f"{props.__name__}.{name} does not say its limit {limit}: {text}"
+                )
+            default = {"True": "yes", "False": "no", "": None}.get(str(field.default), field.default)
+            if isinstance(default, int | str) and name not in ("description", "chart"):  # whose words are told instead
+                assert f"Default: {default}" in text, f"{props.__name__}.{name}, default {default!r}: {text}"
 
 
 def test_the_library_page_lists_every_construct() -> None:
