@@ -1,6 +1,7 @@
 """Every test runs without the user's own settings, and one temporary cache serves the whole session."""
 
 import os
+import sys
 
 import pytest
 
@@ -9,6 +10,15 @@ from groundplan.kernel.settings import PROFILE_VARIABLE
 
 os.environ.pop(PROFILE_VARIABLE, None)
 os.environ.setdefault("CHECKPOINT_DISABLE", "1")
+# A run starts some hundred Pythons, each of which would compile all of groundplan for itself.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+
+def pytest_collection_finish() -> None:
+    """Loaded before the fast bindings are, cdktf costs a process a minute, and every site it synthesizes thrice."""
+    if "cdktf" in sys.modules:
+        raise pytest.UsageError("a test module imports cdktf at its top, or a stack; import it inside the test")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -74,12 +74,17 @@ class Synthesized:
         (resource,) = self.resources(kind).values()
         return resource
 
-    def manifests(self, stack: str, release: str) -> dict[str, dict[str, Any]]:
-        """The Kubernetes objects that a release brings, by the keys of its values; they stand in a file."""
+    def values(self, stack: str, release: str) -> dict[str, Any]:
+        """The values that a Helm release is given; they stand in a file."""
         (read,) = self.stacks[stack]["resource"]["helm_release"][release]["values"]
         assert read == f'${{file("${{path.module}}/manifests/{release}.yaml")}}'
         file = self.folder / "stacks" / self.site.stack_name(stack) / "manifests" / f"{release}.yaml"
-        found: dict[str, dict[str, Any]] = yaml.safe_load(file.read_text("utf-8"))["manifests"]
+        found: dict[str, Any] = yaml.safe_load(file.read_text("utf-8"))
+        return found
+
+    def manifests(self, stack: str, release: str) -> dict[str, dict[str, Any]]:
+        """The Kubernetes objects that a release of the pass-through chart brings, by the keys of its values."""
+        found: dict[str, dict[str, Any]] = self.values(stack, release)["manifests"]
         return found
 
     def text(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import re
 from typing import Any
 
 import pytest
@@ -180,13 +181,32 @@ def test_props_are_frozen_documented_and_refuse_typos(module: str) -> None:
             assert not optional or "Default:" in texts[each.name], f"{name}.{each.name} does not say its default"
 
 
+#: Most nodes of anything, the limit of every count of them; it is not told each time.
+NODES = 15_000
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_limits_and_defaults_are_those_that_are_documented(module: str) -> None:
+    for props in filter(dataclasses.is_dataclass, classes(module)):
+        for name, field in props.__pydantic_fields__.items():  # type: ignore[attr-defined]
+            text = " ".join(_docstrings(module)[props.__name__].get(name, "").split())
+            limits = [getattr(each, end, None) for each in field.metadata for end in ("ge", "le")]
+            for limit in (each for each in limits if each is not None and 1 < each != NODES):
+                assert re.search(rf"\b{limit}\b", text), (
+                    f"{props.__name__}.{name} does not say its limit {limit}: {text}"
+                )
+            default = {"True": "yes", "False": "no", "": None}.get(str(field.default), field.default)
+            if isinstance(default, int | str) and name not in ("description", "chart"):  # whose words are told instead
+                assert f"Default: {default}" in text, f"{props.__name__}.{name}, default {default!r}: {text}"
+
+
 def test_the_library_page_lists_every_construct() -> None:
     from groundplan.kernel.constructs import Part
 
     page = (ROOT / "docs" / "library.md").read_text("utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     for module in MODULES:
-        for construct in (each for each in classes(module) if issubclass(each, Part)):
+        for construct in (each for each in classes(module) if issubclass(each, Part) and each.__name__[0] != "_"):
             (row,) = (each for each in rows if f"`{construct.__name__}`" in each.split("|")[1])
             assert f"`{module}`" in row
             existing = row.rstrip("|").split("|")[-1]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from groundplan.kernel import interrupts
+from groundplan.kernel.folders import made
 from sites import SMALL, run
 
 
@@ -48,6 +49,38 @@ def test_an_interrupted_synth_leaves_nothing(moment: float, number: signal.Signa
         assert left(tmp_path) == ["p.yaml", "scratch"]
     with pytest.raises(ProcessLookupError):
         os.killpg(program.pid, 0)
+
+
+def test_an_interrupt_while_node_starts_says_nothing() -> None:
+    """jsii stops its half-made Node when Python takes it away, and fails."""
+    program = (
+        "import signal, subprocess\nfrom groundplan import cli\nfrom groundplan.emit import modules\n"
+        "subprocess.Popen = lambda *_, **__: signal.raise_signal(signal.SIGINT)\ncli.run(modules.load)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_an_interrupted_build_waits_for_node_to_end() -> None:
+    """It writes the files that it was asked for, wherever Python has got to."""
+    program = (
+        "from groundplan.emit import modules\nmodules.load()\nimport jsii\n"
+        "node = jsii.kernel.provider._process._process\n"
+        "try:\n    with modules.building():\n        assert node.poll() is None\n        raise KeyboardInterrupt\n"
+        "except KeyboardInterrupt:\n    print(node.poll())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_folders_made_for_nothing_are_gone_again(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), made(tmp_path / "new" / "plans"):
+        assert left(tmp_path) == ["new", "new/plans"]
+        raise KeyboardInterrupt
+    assert left(tmp_path) == []
+    with made(tmp_path / "new" / "plans"):
+        (tmp_path / "new" / "plan").touch()
+    assert left(tmp_path) == ["new", "new/plan"]
 
 
 def test_a_replacement_of_files_is_not_interrupted() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -294,14 +295,22 @@ def test_a_commit_hash_in_a_digest_is_no_secret() -> None:
 def test_shipped_profiles_match_the_schema_they_point_to(path: Path) -> None:
     text = path.read_text("utf-8")
     assert text.startswith("# yaml-language-server: $schema=profile.schema.json\n")
-    jsonschema.validate(yaml.safe_load(text), json.loads((path.parent / "profile.schema.json").read_text("utf-8")))
+    assert json.loads((path.parent / "profile.schema.json").read_text("utf-8")) == profile_schema()
+    validator().validate(yaml.safe_load(text))
+
+
+@cache
+def validator() -> jsonschema.Draft202012Validator:
+    """Of the profile's schema, which is checked once: that takes longer than all that is held to it."""
+    schema = profile_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
 
 
 def test_the_schema_refuses_what_the_profile_refuses() -> None:
-    validator = jsonschema.Draft202012Validator(profile_schema())
-    assert validator.is_valid(yaml.safe_load(SMALL))
+    assert validator().is_valid(yaml.safe_load(SMALL))
     for wrong in ("zome: x\n", "gpu: {pools: [{nodes: two}]}\n", "cluster: {release_channel: regular}\n"):
-        assert not validator.is_valid(yaml.safe_load(SMALL + wrong))
+        assert not validator().is_valid(yaml.safe_load(SMALL + wrong))
 
 
 def test_generated_documents_are_up_to_date() -> None:
@@ -322,8 +331,6 @@ def test_each_example_of_the_reference_is_a_profile(path: str) -> None:
 
 @pytest.mark.parametrize("path", sorted(closed_sets(load_catalog())), ids=".".join)
 def test_the_schema_completes_and_refuses_what_the_catalog_knows(path: tuple[str, ...]) -> None:
-    schema = profile_schema()
-
     def profile(value: Any) -> dict[str, Any]:
         for part in reversed(path):
             value = [value] if part == EACH else {part: value}
@@ -331,19 +338,18 @@ def test_the_schema_completes_and_refuses_what_the_catalog_knows(path: tuple[str
 
     known = closed_sets(load_catalog())[path]
     for value in known:
-        jsonschema.validate(profile(value), schema)
+        validator().validate(profile(value))
     other = 333 if isinstance(known[0], int) else "9.9.9" if known[0][0].isdigit() else "v9.9.9"
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(profile(other), schema)
-    jsonschema.validate(profile(other) | {"catalog": ["mine.yaml"]}, schema)  # it may know more
+        validator().validate(profile(other))
+    validator().validate(profile(other) | {"catalog": ["mine.yaml"]})  # it may know more
 
 
 def test_the_schema_has_examples_that_it_accepts() -> None:
-    schema = profile_schema()
     shown = 0
-    for section in schema["$defs"].values():
+    for section in profile_schema()["$defs"].values():
         for field in section.get("properties", {}).values():
             for example in field.get("examples", ()):
-                jsonschema.validate(example, {**field, "$defs": schema["$defs"]})
+                validator().evolve(schema=field).validate(example)
                 shown += 1
     assert shown > 150

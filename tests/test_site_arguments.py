@@ -76,3 +76,15 @@ def test_service_accounts_that_exist_are_used_and_not_made() -> None:
         "projects/my-project/serviceAccounts/my-pods@my-project.iam.gserviceaccount.com"
     )
     assert identity[1]["member"] == "serviceAccount:my-project.svc.id.goog[nemo-rl/nemo-rl]"
+
+
+def test_who_may_come_by_ip_turns_the_private_endpoint_on() -> None:
+    """Beside the DNS endpoint, and without a public one."""
+    office = "cluster: {control_plane: {authorized_networks: [{name: office, cidr: 10.200.0.0/24}]}}\n"
+    cluster = synthesized(SMALL + office).only("google_container_cluster")
+    assert cluster["control_plane_endpoints_config"]["ip_endpoints_config"] == {"enabled": True}
+    assert cluster["private_cluster_config"]["enable_private_endpoint"] is True
+    assert cluster["master_authorized_networks_config"] == {
+        "cidr_blocks": [{"cidr_block": "10.200.0.0/24", "display_name": "office"}],
+        "gcp_public_cidrs_access_enabled": False,
+    }

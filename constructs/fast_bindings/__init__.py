@@ -29,8 +29,8 @@ Environment variables, which begin with the program's name (``MY_SITE_`` above, 
 - ``JSII_NODE``: the Node to use (:mod:`fast_bindings.node`).
 """
 
-from fast_bindings.loader import load
+from fast_bindings.loader import load, stop
 from fast_bindings.node import BindingsError, use_node
 from fast_bindings.type_checks import spared_type_checks
 
-__all__ = ["BindingsError", "load", "spared_type_checks", "use_node"]
+__all__ = ["BindingsError", "load", "spared_type_checks", "stop", "use_node"]

@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from fast_bindings import pipeline, slim
@@ -46,6 +47,17 @@ def load(modules: Modules, *, extra: Modules | None = None, name: str = "fast-bi
             _install(chosen, cache, options)
             importlib.import_module(CORE_PACKAGE)
     _loaded = chosen
+
+
+def stop() -> None:
+    """End Node and wait for its end, for who cleans up after an interrupt; cdktf is of no more use then.
+
+    Node finishes what it was asked last, though nobody waits for the answer: it may write files.
+    """
+    with suppress(ImportError, AttributeError):  # jsii is not as expected, or was interrupted while it started Node
+        import jsii
+
+        jsii.kernel.provider._process.stop()  # type: ignore[attr-defined]
 
 
 def _demand_loaded(wanted: Mapping[str, frozenset[str]], loaded: Mapping[str, frozenset[str]]) -> None:

@@ -41,7 +41,7 @@ def install(
     AttributeError, having changed nothing, when jsii is not as expected.
     """
     node = process._NodeProcess
-    handshake, send, receive = node.handshake, node.send, node._next_message
+    handshake, send, receive, stop = node.handshake, node.send, node._next_message, node.stop
     okay, answers, encode = process._OkayResponse, process._ProcessResponse, process.jdefault
     load = kernel_types.LoadRequest
     owed: list[Callable[[], None]] = []
@@ -74,6 +74,11 @@ def install(
         note(f"the full tarball of {request.name}, for Node refuses the slim one")
         deferred_send(self, load(name=request.name, version=request.version, tarball=full), response_type)
 
-    node.handshake, node.send = deferred_handshake, deferred_send
+    def whole_stop(self: Any) -> None:
+        """jsii stops a process that was interrupted before it had one, too: when Python takes it away."""
+        if hasattr(self, "sink_thread"):  # what it makes last
+            stop(self)
+
+    node.handshake, node.send, node.stop = deferred_handshake, deferred_send, whole_stop
     process.subprocess = _Apart(process.subprocess)
     return settle

@@ -93,7 +93,8 @@ def run(program: Callable[[], object]) -> None:
     with click.Context(cli, color=_colour()).scope(cleanup=False):
         code = _exit_code(program)
     if stopped := interrupts.received():
-        _silence()  # jsii's parting words to a Node that was interrupted too
+        sys.stdout.flush()
+        interrupts.silence(1, 2)  # jsii's parting words to a Node that was interrupted too
         sys.exit(stopped)
     sys.exit(code)
 
@@ -138,10 +139,3 @@ def _reason(error: Exception) -> str:
 def _colour() -> bool | None:
     """Whether output is coloured: never under NO_COLOR (https://no-color.org) and TERM=dumb, else on a terminal."""
     return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
-
-
-def _silence() -> None:
-    sys.stdout.flush()
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(nothing, stream)

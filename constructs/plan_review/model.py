@@ -183,6 +183,12 @@ def hidden(plans: Sequence[Plan]) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda text: (-len(text), text)))
 
 
+def updates(plans: Sequence[Plan], *types: str) -> Iterator[Change]:
+    """The updates of resources of these types."""
+    for plan in plans:
+        yield from (each for each in plan.changes if each.action is Action.UPDATE and each.type in types)
+
+
 def before(plans: Sequence[Plan]) -> Resources:
     """What stands now, as far as the plans tell."""
     return Resources([_old(each) for plan in plans for each in plan.changes if each.before])

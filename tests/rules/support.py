@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
@@ -68,6 +69,7 @@ def edited(edits: Edits, base: Mapping[str, Any] = BASE) -> dict[str, Any]:
     """`base` with dotted keys set: ``{"gpu.pools[0].nodes": 3}``. Lists grow as needed."""
     data: dict[str, Any] = yaml.safe_load(yaml.safe_dump(dict(base)))
     for dotted, value in edits.items():
+        value = value if value is GONE else deepcopy(value)  # a later key may go into it, and cases share their parts
         keys: list[str | int] = [int(n) if n else name for name, n in re.findall(r"([^.\[\]]+)|\[(\d+)\]", dotted)]
         here: Any = data
         for key, following in pairwise(keys):

@@ -48,10 +48,10 @@ class NodeAccountProps:
     """Roles on the project. Default: write logs and metrics, read images; nothing else."""
 
 
-class NodeAccount(Part):
-    """An account and its roles: ``google_service_account.<id>``, ``google_project_iam_member.<id>-<role>``."""
+class _Account(Part):
+    """What an account of nodes and one of pods have in common."""
 
-    def __init__(self, scope: Construct, id_: str, props: NodeAccountProps) -> None:
+    def __init__(self, scope: Construct, id_: str, props: NodeAccountProps | WorkloadAccountProps) -> None:
         super().__init__(scope, id_)
         self.email = account_email(props.account_id, props.project)
         """Its address, known before it exists."""
@@ -59,6 +59,23 @@ class NodeAccount(Part):
             scope, id_, account_id=props.account_id, project=props.project, display_name=props.display_name
         )
         """The cdktf resource."""
+
+    @property
+    def member(self) -> str:
+        """It as a member of IAM, as a reference."""
+        return self.account.member
+
+    @staticmethod
+    def existing(*, email: str) -> ExistingAccount:
+        """An account that is there already, and has or may what it needs; nothing is created."""
+        return ExistingAccount(email=email)
+
+
+class NodeAccount(_Account):
+    """An account and its roles: ``google_service_account.<id>``, ``google_project_iam_member.<id>-<role>``."""
+
+    def __init__(self, scope: Construct, id_: str, props: NodeAccountProps) -> None:
+        super().__init__(scope, id_, props)
         member = self.member
         self.roles: Sequence[ITerraformDependable] = [
             ProjectIamMember(
@@ -71,16 +88,6 @@ class NodeAccount(Part):
             for role in props.roles
         ]
         """The cdktf resources of its roles; nodes should wait for them."""
-
-    @property
-    def member(self) -> str:
-        """It as a member of IAM, as a reference."""
-        return self.account.member
-
-    @staticmethod
-    def existing(*, email: str) -> ExistingAccount:
-        """An account that is there already, with its roles; nothing is created."""
-        return ExistingAccount(email=email)
 
 
 @dataclass(frozen=True, kw_only=True, config=PROPS)
@@ -145,7 +152,7 @@ class WorkloadAccountProps:
         )
 
 
-class WorkloadAccount(Part):
+class WorkloadAccount(_Account):
     """An account and who may act as it: ``google_service_account.<id>``,
     ``google_service_account_iam_member.<id>-identity``.
 
@@ -155,23 +162,7 @@ class WorkloadAccount(Part):
     def __init__(
         self, scope: Construct, id_: str, props: WorkloadAccountProps, *, cluster: ITerraformDependable | None = None
     ) -> None:
-        super().__init__(scope, id_)
-        self.email = account_email(props.account_id, props.project)
-        """Its address, known before it exists."""
-        self.account = ServiceAccount(
-            scope, id_, account_id=props.account_id, project=props.project, display_name=props.display_name
-        )
-        """The cdktf resource."""
+        super().__init__(scope, id_, props)
         may_act = props.identity(self.account.name)
         self.identity = WorkloadIdentity(scope, f"{id_}-identity", may_act, cluster=cluster).identity
         """The cdktf resource of who may act as it."""
-
-    @property
-    def member(self) -> str:
-        """It as a member of IAM, as a reference."""
-        return self.account.member
-
-    @staticmethod
-    def existing(*, email: str) -> ExistingAccount:
-        """An account that is there already, and that pods may act as already; nothing is created."""
-        return ExistingAccount(email=email)

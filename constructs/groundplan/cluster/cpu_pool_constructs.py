@@ -39,7 +39,7 @@ class CpuPoolProps:
     max_nodes: Annotated[int, Field(ge=1)] = 5
     """Most nodes. Default: 5."""
     disk_gib: Annotated[int, Field(ge=50, le=65536)] = 200
-    """Boot disk in GiB, at least 50. Default: 200."""
+    """Boot disk in GiB, 50 to 65536. Default: 200."""
     disk_type: Text = "pd-balanced"
     """Boot disk type, one that the machine type takes. Default: pd-balanced."""
     secure_boot: bool = False

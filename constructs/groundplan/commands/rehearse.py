@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import click
 from findings import RULES, Location, Subject, writers
 from findings.printing import print_report
 from groundplan import __version__
+from groundplan.kernel.folders import made
 from groundplan.kernel.settings import default_profile
 from groundplan.site.stacks import STACKS
 from staged_terraform import OptionalPackageMissing, require_optional_packages
@@ -88,14 +90,16 @@ def rehearse(
     from staged_terraform import Fault, NoStacks, Options, Progress, StackMissing, TerraformMissing, WheelMissing
     from staged_terraform import executable as terraform
 
-    if keep:
-        keep.mkdir(parents=True, exist_ok=True)  # said now, not after the rehearsal
     try:
         terraform()
         for each in faults:
             Fault.parse(each)
         named = frozenset(_existing(each) for each in existing)
-        with tempfile.TemporaryDirectory(prefix="groundplan-synth-") as folder, Progress() as progress:
+        with (
+            made(keep) if keep else nullcontext(),  # said now, not after the rehearsal, when it cannot be
+            tempfile.TemporaryDirectory(prefix="groundplan-synth-") as folder,
+            Progress() as progress,
+        ):
             folders, outside = _synth_output(profile, Path(folder))
             options = Options(
                 until=until,  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from findings import Finding, ProfileError, UnavailableError, UserError
 from groundplan.emit.artefacts import artefacts
-from groundplan.emit.modules import load, type_checks
+from groundplan.emit.modules import building, load
 from groundplan.kernel import interrupts, stack_files
+from groundplan.kernel.folders import made
 from groundplan.site.check import checked_site
 from groundplan.site.resolve import Site
 from groundplan.site.stacks import entries_of
@@ -113,27 +114,28 @@ class SiteProgram:
         """What the rules said of the profile without refusing it."""
         if not replace:
             _refuse_another_site(site.name, out, self.profile)
-        self._made = [each for each in (self.folder, *self.folder.parents) if not each.exists()]
+        self._clean_up = ExitStack()
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self._clean_up.enter_context(made(self.folder))
             scratch = tempfile.TemporaryDirectory(prefix=".groundplan-", dir=self.folder, ignore_cleanup_errors=True)
+            self._scratch = Path(self._clean_up.enter_context(scratch))
         except OSError as error:
+            self._clean_up.close()
             raise UnavailableError(f"cannot write to {out}: {error.strerror}") from None
-        self._scratch = scratch
         try:
             load()
             from groundplan.emit.stacks import add_stacks, build_app  # cdktf: a second, and only for who synthesizes
 
-            with type_checks():
-                self.app: App = build_app(Path(scratch.name))
+            with building():
+                self.app: App = build_app(self._scratch)
                 """The cdktf app; stacks of your own may be added to it."""
                 self.stacks: Mapping[str, SiteStack] = MappingProxyType(add_stacks(self.app, site))
                 """Name (`network`, `storage`, ...) -> stack."""
         except RuntimeError as error:
-            self._clean_up()
+            self._clean_up.close()
             raise _cdktf_failed(error) from error
         except BaseException:
-            self._clean_up()
+            self._clean_up.close()
             raise
 
     def synth(self) -> Output:
@@ -142,9 +144,9 @@ class SiteProgram:
         Raises UserError on a leaked token, on a text of more than `MAX_TEXT` characters, on what cdktf refuses, and
         when the folder cannot be written; nothing of the old output has changed then.
         """
-        scratch = Path(self._scratch.name)
+        scratch = self._scratch
         try:
-            with type_checks():
+            with building():
                 self.app.synth()
             for name, text in artefacts(self.site, self.profile.name).items():
                 path = scratch / name
@@ -158,15 +160,8 @@ class SiteProgram:
         except OSError as error:
             raise UnavailableError(f"cannot write to {self.folder}: {error.strerror}") from None
         finally:
-            self._clean_up()
+            self._clean_up.close()
         return Output(self.site, self.folder, stacks, self.warnings)
-
-    def _clean_up(self) -> None:
-        """Remove the scratch folder, and what was made for an output that was not written."""
-        self._scratch.cleanup()
-        with suppress(OSError):  # not empty: there is an output
-            for folder in self._made:
-                folder.rmdir()
 
     def _names(self, scratch: Path) -> list[str]:
         """The site's stacks in their order, then those that the caller added."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 
 import fast_bindings
 from groundplan.kernel.settings import is_on
@@ -73,6 +73,15 @@ def load(extra: Mapping[str, Collection[str]] | None = None) -> None:
     fast_bindings.load(MODULES, extra=extra, name=NAME)
 
 
-def type_checks() -> AbstractContextManager[None]:
-    """Around our own build: its arguments are checked by mypy before, and by the kernel at the call."""
-    return nullcontext() if is_on("GROUNDPLAN_PLAIN_IMPORTS") else fast_bindings.spared_type_checks()
+@contextmanager
+def building() -> Iterator[None]:
+    """Around our own build: its arguments are checked by mypy before, and by the kernel at the call.
+
+    When it is interrupted, Node is ended before anybody cleans up: it writes on what it was asked for.
+    """
+    try:
+        with nullcontext() if is_on("GROUNDPLAN_PLAIN_IMPORTS") else fast_bindings.spared_type_checks():
+            yield
+    except KeyboardInterrupt:
+        fast_bindings.stop()
+        raise

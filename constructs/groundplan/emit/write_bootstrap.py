@@ -7,7 +7,7 @@ from pathlib import Path
 
 from findings.printing import write_text
 from groundplan.emit.bootstrap_values import Bootstrap
-from groundplan.emit.modules import load, type_checks
+from groundplan.emit.modules import building, load
 
 #: Provider modules of this stack alone.
 MODULES = {"google": ("iam_workload_identity_pool", "iam_workload_identity_pool_provider", "project_iam_custom_role")}
@@ -20,7 +20,7 @@ def write_bootstrap(values: Bootstrap, out: Path) -> Path:
     from groundplan.emit.stacks import build_app
 
     relative = Path("stacks", values.name, "cdk.tf.json")
-    with tempfile.TemporaryDirectory(prefix="groundplan-") as scratch, type_checks():
+    with tempfile.TemporaryDirectory(prefix="groundplan-") as scratch, building():
         app = build_app(Path(scratch))
         BootstrapStack(app, values)
         app.synth()

@@ -89,7 +89,7 @@ class GpuNodePoolProps:
     accelerator: Text
     """GPU type as GKE names it, such as nvidia-b200."""
     gpus_per_node: Annotated[int, Field(ge=0, le=16)]
-    """GPUs of one machine."""
+    """GPUs of one machine, at most 16."""
     networks: Several[AttachedNetworks] = ()
     """Networks of the additional NICs in their order: `GvnicNetwork(...).attached`, then `RoceFabric(...).attached`.
     Default: none."""
@@ -114,15 +114,15 @@ class GpuNodePoolProps:
     local_ssds: Count = 0
     """Local SSDs of 375 GiB for ephemeral storage. Default: 0."""
     disk_gib: Annotated[int, Field(ge=50, le=65536)] = 200
-    """Size of the boot disk in GiB, at least 50. Default: 200."""
+    """Size of the boot disk in GiB, 50 to 65536. Default: 200."""
     disk_type: str = ""
     """Type of the boot disk. Default: GKE's own."""
     max_pods_per_node: Annotated[int, Field(ge=8, le=256)] = 110
     """Most pods on a node, 8 to 256. Default: 110."""
     auto_repair: bool = True
-    """Auto-repair; GKE wants it off with flex_start and queued. Default: on."""
+    """Auto-repair; GKE wants it off with flex_start and queued. Default: yes."""
     auto_upgrade: bool = True
-    """Auto-upgrade, which a release channel demands. Default: on."""
+    """Auto-upgrade, which a release channel demands. Default: yes."""
     compact_placement: bool = False
     """Compact placement policy; never with a reservation, which has its own. Default: no."""
     nvlink: NvlinkDomain | None = None
@@ -135,7 +135,7 @@ class GpuNodePoolProps:
     """With flex_start or queued: hours after which the nodes are taken back, 1 to 168. Default: Google's own
     limit."""
     secure_boot: bool = True
-    """Secure Boot. Default: on."""
+    """Secure Boot. Default: yes."""
     labels: KubernetesLabels = field(default_factory=dict)
     """Node labels. Default: none."""
     resource_labels: Labels = field(default_factory=dict)

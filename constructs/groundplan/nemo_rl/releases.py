@@ -120,6 +120,7 @@ class Model:
     gated: bool
 
 
+@functools.cache
 def _numbers(version: str) -> tuple[int, ...]:
     """``v0.6.1`` -> (0, 6, 1); empty for another form."""
     found = re.match(r"v?([0-9]+(?:\.[0-9]+)+)", version)

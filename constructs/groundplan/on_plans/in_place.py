@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from findings import Severity
 from groundplan.on_plans import capacity
 from groundplan.on_plans.consequences import gpus_of
-from groundplan.on_plans.reach import updates
 from plan_review import display, values
 from plan_review.display import count
 from plan_review.judgement import Breach, Category, plan_rule
-from plan_review.model import Change, Plan, Resource
+from plan_review.model import Change, Plan, Resource, updates
 
 _CLUSTER, _POOL = "google_container_cluster", "google_container_node_pool"
 

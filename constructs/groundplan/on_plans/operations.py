@@ -12,17 +12,10 @@ from groundplan.on_plans.consequences import gpus_of
 from plan_review import display, helm_values, values
 from plan_review.display import count
 from plan_review.judgement import Breach, Category, plan_rule
-from plan_review.model import Action, Change, Plan, Resource
+from plan_review.model import Action, Change, Plan, Resource, updates
 
 #: What says how many nodes a pool has.
 SIZE = ("node_count", "initial_node_count", "autoscaling")
-
-
-def _updates(plans: Sequence[Plan], *types: str) -> Iterator[Change]:
-    for plan in plans:
-        for change in plan.changes:
-            if change.action is Action.UPDATE and (not types or change.type in types):
-                yield change
 
 
 @plan_rule("lustre-shrinks", Severity.ERROR, Category.REFUSED)
@@ -34,7 +27,7 @@ def lustre_shrinks(plans: Sequence[Plan]) -> Iterator[Breach]:
 
     Mend: put the capacity back, or move the data to a new, smaller instance.
     """
-    for change in _updates(plans, "google_lustre_instance"):
+    for change in updates(plans, "google_lustre_instance"):
         was, becomes = (values.number(values.get(side, "capacity_gib")) for side in (change.before, change.after))
         if was and becomes and becomes < was:
             yield Breach(
@@ -56,7 +49,7 @@ def lustre_grows(plans: Sequence[Plan]) -> Iterator[Breach]:
 
     Mend: none, when the space is needed.
     """
-    for change in _updates(plans, "google_lustre_instance"):
+    for change in updates(plans, "google_lustre_instance"):
         was, becomes = (values.number(values.get(side, "capacity_gib")) for side in (change.before, change.after))
         if was and becomes and becomes > was:
             yield Breach(
@@ -77,7 +70,7 @@ def machine_type_in_place(plans: Sequence[Plan]) -> Iterator[Breach]:
 
     Mend: a new pool under a new name; groundplan derives pool names from the machine type.
     """
-    for change in _updates(plans, "google_container_node_pool"):
+    for change in updates(plans, "google_container_node_pool"):
         was, becomes = (values.text(side, "node_config.machine_type") for side in (change.before, change.after))
         if was and becomes and was != becomes:
             yield Breach(
@@ -171,7 +164,7 @@ def _size(was: capacity.Pool, becomes: capacity.Pool) -> str:
 
 
 def _resized(plans: Sequence[Plan]) -> Iterator[tuple[Change, capacity.Pool, capacity.Pool]]:
-    for change in _updates(plans, "google_container_node_pool"):
+    for change in updates(plans, "google_container_node_pool"):
         was, becomes = (
             capacity.pool(Resource(change.stack, change.address, change.type, side))
             for side in (change.before, change.after)
@@ -198,7 +191,7 @@ def nodes_recreated(plans: Sequence[Plan]) -> Iterator[Breach]:
         "node_config.linux_node_config", "node_config.boot_disk", "node_config.gvnic", "node_config.logging_variant",
         "node_config.workload_metadata_config", "version",
     )  # fmt: skip
-    for change in _updates(plans, "google_container_node_pool"):
+    for change in updates(plans, "google_container_node_pool"):
         changed = [
             path
             for path in arguments
@@ -237,7 +230,7 @@ def crd_upgrade(plans: Sequence[Plan]) -> Iterator[Breach]:
 
     Mend: apply the CRDs of exactly the new version, server-side, before the plan.
     """
-    for change in _updates(plans, "helm_release"):
+    for change in updates(plans, "helm_release"):
         chart = values.last_part(values.text(change.after, "chart"))
         was, becomes = values.text(change.before, "version"), values.text(change.after, "version")
         if was == becomes or not was or not becomes or not ("kuberay" in chart or chart == "kueue"):
@@ -285,7 +278,7 @@ def job_restarts(plans: Sequence[Plan]) -> Iterator[Breach]:
 
     Mend: wait until it has ended, when it must not be lost.
     """
-    for change in _updates(plans, "helm_release"):
+    for change in updates(plans, "helm_release"):
         texts = [values.texts(side, "values") for side in (change.before, change.after)]
         if [helm_values.parse(text) for text in texts[0]] == [helm_values.parse(text) for text in texts[1]]:
             continue  # no object changes

@@ -11,7 +11,7 @@ from groundplan.kernel.protection import is_prod, is_unprotected
 from plan_review import display, values
 from plan_review.judgement import Breach, Category, plan_rule
 from plan_review.losses import loss
-from plan_review.model import Action, Change, Plan, Resources
+from plan_review.model import Action, Change, Plan, Resources, updates
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,23 +192,20 @@ def maintenance_guard(plans: Sequence[Plan]) -> Iterator[Breach]:
 
     Mend: end the run that it covers first.
     """
-    for plan in plans:
-        for change in plan.changes:
-            if change.type != "google_container_cluster" or change.action is not Action.UPDATE:
-                continue
-            was, becomes = _exclusions(change.before), _exclusions(change.after)
-            gone = sorted(was - becomes)
-            window = [bool(_window(side)) for side in (change.before, change.after)]
-            if gone or window == [True, False]:
-                what = f"maintenance exclusion {display.listed(gone)}" if gone else "the maintenance window"
-                yield Breach(
-                    change.stack,
-                    change.address,
-                    f"cluster {change.label} loses {what}",
-                    "keep it until the run that it covers has ended",
-                    "GKE may drain nodes for upgrades while a job runs",
-                    arguments=("maintenance_policy",),
-                )
+    for change in updates(plans, "google_container_cluster"):
+        was, becomes = _exclusions(change.before), _exclusions(change.after)
+        gone = sorted(was - becomes)
+        window = [bool(_window(side)) for side in (change.before, change.after)]
+        if gone or window == [True, False]:
+            what = f"maintenance exclusion {display.listed(gone)}" if gone else "the maintenance window"
+            yield Breach(
+                change.stack,
+                change.address,
+                f"cluster {change.label} loses {what}",
+                "keep it until the run that it covers has ended",
+                "GKE may drain nodes for upgrades while a job runs",
+                arguments=("maintenance_policy",),
+            )
 
 
 def _exclusions(side: dict[str, Any]) -> set[str]:

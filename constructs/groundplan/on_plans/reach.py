@@ -12,19 +12,13 @@ from groundplan.kernel.ranges import admits_internet, network_of
 from groundplan.on_plans.grants import grants
 from plan_review import display, values
 from plan_review.judgement import Breach, Category, plan_rule
-from plan_review.model import Action, Change, Plan, Resources
+from plan_review.model import Change, Plan, Resources, updates
 
 #: What says whom a firewall rule is about, and what it lets through.
 _ABOUT = ("source_ranges", "source_tags", "source_service_accounts", "destination_ranges", "target_tags",
           "target_service_accounts", "allow", "deny", "disabled", "direction", "priority")  # fmt: skip
 
 _NETWORKS = "master_authorized_networks_config"
-
-
-def updates(plans: Sequence[Plan], *types: str) -> Iterator[Change]:
-    """The updates of resources of these types."""
-    for plan in plans:
-        yield from (each for each in plan.changes if each.action is Action.UPDATE and each.type in types)
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,7 +204,7 @@ class BucketAccessProps:
     member: Text
     """Who: `member` of an account, ``serviceAccount:NAME@PROJECT.iam.gserviceaccount.com``."""
     role: Role = "roles/storage.objectUser"
-    """Role. Default: read and write objects."""
+    """Role. Default: roles/storage.objectUser, to read and write objects."""
 
 
 class BucketAccess(Part):
