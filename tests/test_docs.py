@@ -61,7 +61,7 @@ def test_the_readme_excerpt_is_in_the_output() -> None:
 
 
 def test_the_readme_names_every_command() -> None:
-    named = set(re.findall(r"`groundplan (\w+)", README))
+    named = set(re.findall(r"`groundplan ([\w-]+)", README))
     assert named >= set(COMMANDS)
 
 

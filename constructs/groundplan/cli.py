@@ -40,6 +40,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "catalog": ("groundplan.commands.catalog:catalog", "Print the catalog of public facts."),
     "schema": ("groundplan.commands.schema:schema", "Write the profile's JSON Schema, for editors."),
     "memory": ("groundplan.commands.memory:memory", "Forecast the GPU memory of a training step of a model."),
+    "node-check": (
+        "groundplan.commands.node_check:node_check",
+        "Check the GPUs, links, tools and folders of this machine.",
+    ),
     "doctor": ("groundplan.commands.doctor:doctor", "Say what is installed, what is missing and how to get it."),
 }
 

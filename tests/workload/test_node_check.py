@@ -15,14 +15,6 @@ from groundplan.workload.node_check import Failed
 from workload.jobs import objects, site
 
 
-def test_gpus() -> None:
-    assert node_check.check_gpus("570.133.20\n" * 8, 8, 570) == "8 GPUs, driver 570.133.20"
-    with pytest.raises(Failed, match="7 GPUs, 8 expected"):
-        node_check.check_gpus("570.133.20\n" * 7, 8, 570)
-    with pytest.raises(Failed, match="older than R580"):
-        node_check.check_gpus("570.133.20\n" * 8, 8, 580)
-
-
 def test_network(tmp_path: Path) -> None:
     for name in ("eth1", "eth2"):
         (tmp_path / "sys/class/net" / name).mkdir(parents=True)
@@ -43,11 +35,6 @@ def test_plugin(tmp_path: Path) -> None:
     assert node_check.check_plugin(tmp_path, "") == "gIB plugin and tuner file"
     with pytest.raises(Failed, match="no tuner file"):
         node_check.check_plugin(tmp_path, str(tmp_path / "tuner"))
-
-
-def test_storage(tmp_path: Path) -> None:
-    assert "written and read" in node_check.check_storage(tmp_path, mib=2)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_nodes_meet_in_one_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +92,12 @@ def test_it_runs_in_the_container_that_has_the_rdma_devices_and_ends_in_ray() ->
     assert all("preflight" not in str(each) for each in template["spec"].get("initContainers", []))
     assert template["metadata"]["annotations"]["ray.io/overwrite-container-cmd"] == "true"
     assert container["command"] == ["/bin/bash", "-c"]
-    assert container["args"][0].startswith("python -u /etc/groundplan/preflight.py && ")
+    health, _, rest = container["args"][0].partition(" && ")
+    assert health == (
+        "python -u /etc/groundplan/gpu_health.py --gpus 8 --min-driver 580 --nvlinks 18 --hbm-tb-per-s 4.8"
+        ' --bf16-tflops 989 --folder "$PREFLIGHT_FOLDER" --json "$PREFLIGHT_FOLDER/health/$PREFLIGHT_NODE_NAME.json"'
+    )
+    assert rest.startswith("python -u /etc/groundplan/preflight.py && ")
     assert container["args"][0].endswith('exec /bin/bash -c "$KUBERAY_GEN_RAY_START_CMD"')
     probe = container["startupProbe"]
     # Five minutes more than the program's own limit: ten for the checks, and the wait for the other nodes.
@@ -114,7 +106,7 @@ def test_it_runs_in_the_container_that_has_the_rdma_devices_and_ends_in_ray() ->
     values = {entry["name"]: entry.get("value") for entry in container["env"]}
     assert values["PREFLIGHT_NODES"] == "2" and values["PREFLIGHT_GPUS"] == "8" and values["PREFLIGHT_RDMA"] == "8"
     assert values["PREFLIGHT_INTERFACES"] == "eth1,eth2,eth3,eth4,eth5,eth6,eth7,eth8,eth9"
-    assert values["PREFLIGHT_MIN_DRIVER"] == "580" and values["PREFLIGHT_FLOOR"] == "300"
+    assert values["PREFLIGHT_FLOOR"] == "300"
     assert (values["PREFLIGHT_TIMEOUT"], values["PREFLIGHT_LIMIT"]) == ("1800", "2400")
     plain = objects(site("h200", workload={"release": "v0.7.0"}))["RayJob"]["spec"]["preRunningDeadlineSeconds"]
     assert objects(of)["RayJob"]["spec"]["preRunningDeadlineSeconds"] == plain + 45 * 60
@@ -165,25 +157,47 @@ def test_floor_and_plugin_are_the_machine_types(machine: str, floor: str, plugin
     assert (values["PREFLIGHT_FLOOR"], values["PREFLIGHT_PLUGIN"]) == (floor, plugin)
 
 
-@pytest.mark.parametrize(("gpus", "code"), [(7, 1), (8, 0)])
-def test_a_failed_preflight_says_so_and_exits_with_1(tmp_path: Path, gpus: int, code: int) -> None:
-    """The program itself, with a stand-in for nvidia-smi, on a cluster whose all-reduce has passed before."""
-    tool = tmp_path / "nvidia-smi"
-    tool.write_text("#!/bin/sh\n" + "echo 570.133.20\n" * gpus)
-    tool.chmod(0o755)
+@pytest.mark.parametrize(("interfaces", "code"), [("eth77", 1), ("", 0)])
+def test_a_failed_preflight_says_so_and_exits_with_1(tmp_path: Path, interfaces: str, code: int) -> None:
+    """The program itself, on a cluster whose all-reduce has passed before."""
     (tmp_path / "passed").touch()
+    done = preflight(tmp_path, PREFLIGHT_INTERFACES=interfaces)
+    assert done.returncode == code
+    assert ("FAILED no network interface eth77" in done.stderr) is (code == 1)
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = preflight(tmp_path, PREFLIGHT_FOLDER=str(tmp_path / "file" / "folder"))
+    assert done.returncode == 1
+    assert done.stderr.startswith("FAILED ") and "Not a directory" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def preflight(folder: Path, **settings: str) -> subprocess.CompletedProcess[str]:
     environment = {
-        "PATH": f"{tmp_path}:/usr/bin:/bin",
+        "PATH": "/usr/bin:/bin",
         "PREFLIGHT_NODES": "1",
         "PREFLIGHT_GPUS": "8",
         "PREFLIGHT_RDMA": "0",
         "PREFLIGHT_INTERFACES": "",
         "PREFLIGHT_PLUGIN": "",
-        "PREFLIGHT_MIN_DRIVER": "570",
         "PREFLIGHT_LIMIT": "60",
-        "PREFLIGHT_FOLDER": str(tmp_path),
+        "PREFLIGHT_FOLDER": str(folder),
     }
     program = [sys.executable, str(node_check.__file__)]
-    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == code
-    assert ("FAILED 7 GPUs, 8 expected" in done.stderr) is (code == 1)
+    return subprocess.run(program, env=environment | settings, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("nodes", [3, 4, 7, 8])
+def test_every_node_meets_both_neighbours(nodes: int) -> None:
+    rounds = node_check.neighbours(nodes)
+    assert all(len({n for pair in pairs for n in pair}) == 2 * len(pairs) for pairs in rounds)
+    assert sorted(pair for pairs in rounds for pair in pairs) == sorted((n, (n + 1) % nodes) for n in range(nodes))
+
+
+def test_the_slow_node_is_the_one_that_is_slow_with_both() -> None:
+    """Node 2 of four: rounds (0,1) (2,3) and (1,2) (3,0)."""
+    assert node_check.slow_nodes([[300, 300, 90, 90], [310, 95, 95, 310]], 200) == [2]
+    assert node_check.slow_nodes([[300, 300, 300, 300], [310, 310, 310, 310]], 200) == []
+    assert node_check.slow_nodes([[90, 90, 0], [0, 95, 95], [300, 0, 300]], 200) == [1]

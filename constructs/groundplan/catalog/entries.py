@@ -43,6 +43,12 @@ class Gpu:
     """Where its machines can come from; empty for anywhere."""
     bus_gb_per_s: int = 0
     """Least bus bandwidth to expect of an all-reduce between nodes, in GB/s; 0 when no figure is known."""
+    hbm_tb_per_s: float = 0
+    """Published memory bandwidth of one GPU, in TB/s; 0 when not known."""
+    bf16_tflops: float = 0
+    """Published dense bf16 rate of one GPU's tensor cores, in TFLOP/s; 0 when not known."""
+    nvlinks: int = 0
+    """NVLinks of one GPU; 0 where it has none, or their number is not known."""
 
     @property
     def carries(self) -> str:
@@ -180,7 +186,16 @@ def _has_none(known: dataclasses.Field[Any]) -> bool:
 
 
 #: Counts that a machine may have none of.
-_MAY_BE_NONE = ("local_ssds", "gvnics", "rdma_nics", "nvlink_nodes", "bus_gb_per_s")
+_MAY_BE_NONE = (
+    "local_ssds",
+    "gvnics",
+    "rdma_nics",
+    "nvlink_nodes",
+    "bus_gb_per_s",
+    "hbm_tb_per_s",
+    "bf16_tflops",
+    "nvlinks",
+)
 
 
 def _typed(kind: str, value: Any, where: str, least: int = 1) -> Any:
@@ -189,6 +204,10 @@ def _typed(kind: str, value: Any, where: str, least: int = 1) -> Any:
         if isinstance(value, int) and not isinstance(value, bool) and value >= least:
             return value
         raise UserError(f"{where} must be a whole number of at least {least}")
+    if kind == "float":
+        if isinstance(value, int | float) and not isinstance(value, bool) and value >= least:
+            return value
+        raise UserError(f"{where} must be a number of at least {least}")
     if kind == "str":
         if isinstance(value, str):
             return value

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from findings import UserError
-from groundplan.catalog import load_catalog, shipped
+from groundplan.catalog import shipped
+from groundplan.commands.accelerators import gpu_by_name
 from groundplan.nemo_rl.memory import config_json
 from groundplan.nemo_rl.memory.forecast import GB, Forecast
 from groundplan.nemo_rl.memory.host import checkpoint_bytes, model_bytes
@@ -53,9 +54,9 @@ def memory(model: str, accelerator: str, form: str, **sizes: Any) -> None:
     shape = _model(model)
     job = Job(model=shape, **sizes)
     _check(job)
-    name, gigabytes = _gpu(accelerator)
-    forecast = Forecast(job, gigabytes * GB)
-    report = _report(forecast, name, gigabytes)
+    gpu = gpu_by_name(accelerator)
+    forecast = Forecast(job, gpu.memory_gb * GB)
+    report = _report(forecast, gpu.accelerator, gpu.memory_gb)
     click.echo(json.dumps({"model": model} | report, indent=2) if form == "json" else _text(model, forecast, report))
 
 
@@ -90,15 +91,6 @@ def _check(job: Job) -> None:
     product = job.tp * job.cp * job.pp
     if job.gpus % product:
         raise UserError(f"--gpus {job.gpus} is not divisible by tensor x context x pipeline parallel = {product}")
-
-
-def _gpu(accelerator: str) -> tuple[str, int]:
-    """Name and memory of the accelerator, found by its name or the beginning of one."""
-    known = {m.gpu.accelerator: m.gpu.memory_gb for m in load_catalog().machines.values() if m.gpu}
-    found = [name for name in sorted(known) if name == accelerator or name.startswith(f"{accelerator}-")]
-    if not found:
-        raise UserError(f"--accelerator {accelerator} is not known; known: {', '.join(sorted(known))}")
-    return found[0], known[found[0]]
 
 
 def _report(forecast: Forecast, name: str, gigabytes: int) -> dict[str, Any]:

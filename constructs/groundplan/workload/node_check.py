@@ -1,4 +1,6 @@
-"""The script that checks a GPU node before Ray starts there. It runs in the training image, as ``preflight.py``.
+"""The script that checks a GPU node's networks, and all nodes together, before Ray starts there.
+
+It runs in the training image, as ``preflight.py``, after ``gpu_health.py`` has passed.
 
 Standalone: it is copied into the job's ConfigMap as it stands, so it imports nothing of groundplan. Settings come from
 variables PREFLIGHT_*. Exit code 0: all checks passed. Each line it prints is one check with what was found.
@@ -9,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+import re
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -19,23 +21,12 @@ from typing import Any
 #: Seconds between signs of life, and after which a node without one counts as gone.
 BEAT, GONE = 2.0, 20.0
 PORT = 29400
-#: Elements of the all-reduce: 1 GiB in 16 bits.
-ELEMENTS = 1 << 29
+#: Elements of the all-reduce: 1 GiB in float32, which counts ranks exactly; bf16 stops at 256.
+ELEMENTS = 1 << 28
 
 
 class Failed(Exception):
     """A check that did not pass."""
-
-
-def check_gpus(listing: str, count: int, min_driver: int) -> str:
-    """`listing` is nvidia-smi's, one driver version a line for each GPU."""
-    drivers = [line.strip() for line in listing.splitlines() if line.strip()]
-    if len(drivers) != count:
-        raise Failed(f"{len(drivers)} GPUs, {count} expected")
-    oldest = min(int(driver.partition(".")[0]) for driver in drivers)
-    if oldest < min_driver:
-        raise Failed(f"driver {drivers[0]} is older than R{min_driver}")
-    return f"{count} GPUs, driver {drivers[0]}"
 
 
 def check_network(interfaces: list[str], rdma: int, root: Path = Path("/")) -> str:
@@ -56,25 +47,6 @@ def check_plugin(folder: Path, tuner: str) -> str:
     if tuner and not Path(tuner).exists():
         raise Failed(f"no tuner file {tuner}")
     return "gIB plugin and tuner file"
-
-
-def check_storage(folder: Path, mib: int = 256) -> str:
-    """Write, flush, read back and compare a file."""
-    path = folder / f"write-test-{os.getpid()}-{os.environ.get('POD_NAME', '')}"
-    block = os.urandom(1 << 20)
-    start = time.monotonic()
-    with path.open("wb") as file:
-        for _ in range(mib):
-            file.write(block)
-        file.flush()
-        os.fsync(file.fileno())
-    seconds = time.monotonic() - start
-    with path.open("rb") as file:
-        whole = all(file.read(1 << 20) == block for _ in range(mib))
-    path.unlink()
-    if not whole:
-        raise Failed(f"{folder}: what was read is not what was written")
-    return f"{folder}: written and read, {mib / max(seconds, 1e-9):.0f} MiB/s"
 
 
 def meet(folder: Path, me: str, address: str, nodes: int, timeout: float) -> list[tuple[str, str]]:
@@ -106,32 +78,74 @@ def meet(folder: Path, me: str, address: str, nodes: int, timeout: float) -> lis
 
 
 def all_reduce(local: int, node: int, nodes: int, gpus: int, address: str, floor: float) -> None:
-    """One GPU's part of the all-reduce; the first prints the bus bandwidth. Runs in a process of its own."""
+    """One GPU's part of the all-reduce; the first prints the bus bandwidth. Runs in a process of its own.
+
+    Below the floor, neighbours measure in pairs, each node with the one before it and the one behind it: a node that is
+    slow with both is named.
+    """
     torch: Any = importlib.import_module("torch")
     dist: Any = importlib.import_module("torch.distributed")
     torch.cuda.set_device(local)
     world = nodes * gpus
     dist.init_process_group("nccl", init_method=f"tcp://{address}:{PORT}", world_size=world, rank=node * gpus + local)
-    data = torch.ones(ELEMENTS, dtype=torch.bfloat16, device="cuda")
+    data = torch.ones(ELEMENTS, dtype=torch.float32, device="cuda")
     dist.all_reduce(data)
     if float(data[0]) != world or float(data[-1]) != world:
         raise Failed(f"all-reduce gave {float(data[0])}, {world} expected")
+    bandwidth = _bandwidth(torch, dist, data, world)
+    if local == 0:
+        _say(
+            f"all-reduce over {world} GPUs: {bandwidth:.0f} GB/s on the bus" if world > 1 else "one GPU: no all-reduce"
+        )
+    slow = []
+    if bandwidth < floor and nodes > 2:
+        pairs = neighbours(nodes)
+        groups = [
+            [dist.new_group([n * gpus + g for n in pair for g in range(gpus)]) for pair in turn] for turn in pairs
+        ]
+        found = torch.zeros(len(pairs), nodes, device="cuda")
+        for turn, (members, made) in enumerate(zip(pairs, groups, strict=True)):
+            for pair, group in zip(members, made, strict=True):
+                if node in pair:
+                    found[turn, node] = _bandwidth(torch, dist, data, len(pair) * gpus, group)
+            dist.barrier()
+        dist.all_reduce(found, op=dist.ReduceOp.MAX)
+        slow = slow_nodes(found.tolist(), floor)
+    dist.destroy_process_group()
+    if bandwidth < floor:
+        named = f"; slow with each neighbour: {', '.join(f'node {n}' for n in slow)}" if slow else ""
+        raise Failed(f"all-reduce: {bandwidth:.0f} GB/s is below {floor:.0f} GB/s{named}")
+
+
+def _bandwidth(torch: Any, dist: Any, data: Any, ranks: int, group: Any = None) -> float:
+    """Bus bandwidth of all-reduces of `data` in a group, in GB/s: the slowest rank's; 0 with one rank."""
     for _ in range(4):
-        dist.all_reduce(data)
+        dist.all_reduce(data, group=group)
     torch.cuda.synchronize()
     start = time.monotonic()
     rounds = 20
     for _ in range(rounds):
-        dist.all_reduce(data)
+        dist.all_reduce(data, group=group)
     torch.cuda.synchronize()
     seconds: Any = torch.tensor([(time.monotonic() - start) / rounds], device="cuda")
-    dist.all_reduce(seconds, op=dist.ReduceOp.MAX)
-    bandwidth = bus_bandwidth(ELEMENTS * 2, world, float(seconds[0]))
-    dist.destroy_process_group()
-    if local == 0:
-        _say(f"all-reduce over {world} GPUs: {bandwidth:.0f} GB/s on the bus")
-    if bandwidth < floor:
-        raise Failed(f"all-reduce: {bandwidth:.0f} GB/s is below {floor:.0f} GB/s")
+    dist.all_reduce(seconds, op=dist.ReduceOp.MAX, group=group)
+    return bus_bandwidth(ELEMENTS * 4, ranks, float(seconds[0]))
+
+
+def neighbours(nodes: int) -> list[list[tuple[int, int]]]:
+    """Two or three rounds of pairs, no node twice in one: each node meets the next of a ring."""
+    ring = [(n, (n + 1) % nodes) for n in range(nodes)]
+    rounds = [ring[0 : nodes - 1 : 2], ring[1:nodes:2]]
+    return [*rounds, [ring[-1]]] if nodes % 2 else rounds
+
+
+def slow_nodes(found: list[list[float]], floor: float) -> list[int]:
+    """Nodes below the floor with every neighbour.
+
+    `found` has a row for each round: each node's GB/s, and 0 where it had no pair.
+    """
+    by_node = [[speed for speed in node if speed] for node in zip(*found, strict=True)]
+    return [n for n, speeds in enumerate(by_node) if speeds and max(speeds) < floor]
 
 
 def bus_bandwidth(size: int, ranks: int, seconds: float) -> float:
@@ -144,19 +158,14 @@ def main() -> int:
     get = os.environ.__getitem__
     nodes, gpus = int(get("PREFLIGHT_NODES")), int(get("PREFLIGHT_GPUS"))
     folder = Path(get("PREFLIGHT_FOLDER"))
-    folder.mkdir(parents=True, exist_ok=True)
     interfaces = [name for name in get("PREFLIGHT_INTERFACES").split(",") if name]
-    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    path = f"/usr/local/nvidia/bin:{os.environ.get('PATH', '')}"
     signal.signal(signal.SIGALRM, _too_long)
     signal.alarm(int(get("PREFLIGHT_LIMIT")))
     try:
-        found = subprocess.run(query, capture_output=True, text=True, check=True, env={**os.environ, "PATH": path})
-        _say(check_gpus(found.stdout, gpus, int(get("PREFLIGHT_MIN_DRIVER"))))
+        folder.mkdir(parents=True, exist_ok=True)
         _say(check_network(interfaces, int(get("PREFLIGHT_RDMA"))))
         if get("PREFLIGHT_PLUGIN"):
             _say(check_plugin(Path(get("PREFLIGHT_PLUGIN")), os.environ.get("NCCL_TUNER_CONFIG_PATH", "")))
-        _say(check_storage(folder))
         if (folder / "passed").exists():
             _say("the nodes of this cluster have passed the all-reduce before")
             return 0
@@ -164,7 +173,7 @@ def main() -> int:
         _together(members, gpus, float(get("PREFLIGHT_FLOOR")))
         names = "\n".join(name for name, _ in members)
         (folder / "passed").write_text(f"{hashlib.sha256(names.encode()).hexdigest()}\n{names}\n")
-    except (Failed, OSError, subprocess.CalledProcessError, ValueError) as error:
+    except (Failed, OSError, ValueError) as error:
         sys.stderr.write(f"FAILED {error}\n")
         return 1
     finally:
@@ -183,7 +192,10 @@ def _together(members: list[tuple[str, str]], gpus: int, floor: float) -> None:
     try:
         processes.spawn(all_reduce, args=arguments, nprocs=gpus, daemon=True)
     except Exception as error:  # torch wraps whatever a process raised
-        raise Failed(str(error).strip().splitlines()[-1]) from None
+        said = str(error).strip().splitlines()[-1]
+        for n, (name, _) in enumerate(members):
+            said = re.sub(rf"\bnode {n}\b", f"node of {name}", said)
+        raise Failed(said) from None
 
 
 def _say(text: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from groundplan.workload.script import FOLDER, program
 from groundplan.workload.values import JobValues
 
-SCRIPT = "preflight.py"
+SCRIPT, HEALTH, _SPEED = "preflight.py", "gpu_health.py", "gpu_speed.py"
 #: Pod annotation under which KubeRay takes a container's command as it stands.
 OWN_COMMAND = "ray.io/overwrite-container-cmd"
 #: Is there when the checks of this container have passed.
@@ -28,8 +28,8 @@ _SPARE = 5
 
 
 def preflight_scripts() -> dict[str, str]:
-    """File name -> text: node_check.py, which is a program of its own."""
-    return {SCRIPT: program("node_check.py")}
+    """File name -> text: programs of their own, for the node alone (two) and for all nodes together."""
+    return {HEALTH: program(HEALTH), _SPEED: program(_SPEED), SCRIPT: program("node_check.py")}
 
 
 def before_ray(job: JobValues) -> dict[str, Any]:
@@ -39,7 +39,10 @@ def before_ray(job: JobValues) -> dict[str, Any]:
     check that fails ends the container with its message; the RayJob's `preRunningDeadlineSeconds` bounds the attempts.
     The startup probe keeps KubeRay's liveness probe, which asks Ray, away until the checks have passed.
     """
-    check = f'python -u {FOLDER}/{SCRIPT} && touch {PASSED} && exec /bin/bash -c "$KUBERAY_GEN_RAY_START_CMD"'
+    health = f"python -u {FOLDER}/{HEALTH} {' '.join(_health_options(job))}"
+    check = (
+        f'{health} && python -u {FOLDER}/{SCRIPT} && touch {PASSED} && exec /bin/bash -c "$KUBERAY_GEN_RAY_START_CMD"'
+    )
     return {
         "command": ["/bin/bash", "-c"],
         "args": [check],
@@ -49,6 +52,22 @@ def before_ray(job: JobValues) -> dict[str, Any]:
             "failureThreshold": probe_minutes(job) * 60 // _PROBE_SECONDS,
         },
     }
+
+
+def _health_options(job: JobValues) -> list[str]:
+    """What gpu_health.py is to expect of a node, from the catalog, and where its result is kept.
+
+    NCCL's version is not among it: gIB puts its own before the image's. RDMA devices are counted by preflight.py.
+    """
+    gpu = job.pool.machine.gpu if job.pool and job.pool.machine else None
+    figures: dict[str, float] = {
+        "gpus": job.gpus,
+        "min-driver": max(job.release.min_driver, gpu.min_driver if gpu else 0),
+    }
+    if gpu:
+        figures |= {"nvlinks": gpu.nvlinks, "hbm-tb-per-s": gpu.hbm_tb_per_s, "bf16-tflops": gpu.bf16_tflops}
+    found = [f"--{name} {value}" for name, value in figures.items() if value]
+    return [*found, '--folder "$PREFLIGHT_FOLDER"', '--json "$PREFLIGHT_FOLDER/health/$PREFLIGHT_NODE_NAME.json"']
 
 
 def probe_minutes(job: JobValues) -> int:
@@ -72,12 +91,12 @@ def settings(job: JobValues) -> list[dict[str, Any]]:
         "PREFLIGHT_RDMA": gpu.rdma_nics if gpu else 0,
         "PREFLIGHT_INTERFACES": ",".join(nic.interface for nic in job.nics),
         "PREFLIGHT_PLUGIN": job.transport.plugin,
-        "PREFLIGHT_MIN_DRIVER": max(job.release.min_driver, gpu.min_driver if gpu else 0),
         "PREFLIGHT_FLOOR": floor if job.nodes > 1 else 0,
         "PREFLIGHT_TIMEOUT": spec.timeout_minutes * 60,
         "PREFLIGHT_LIMIT": (spec.timeout_minutes + _CHECKS) * 60,
     }
     pod = {"POD_NAME": "metadata.name", "POD_IP": "status.podIP", "RAY_CLUSTER": "metadata.labels['ray.io/cluster']"}
+    pod["PREFLIGHT_NODE_NAME"] = "spec.nodeName"
     found: list[dict[str, Any]] = [{"name": name, "value": str(value)} for name, value in values.items()]
     found += [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in pod.items()]
     # A folder for each Ray cluster: a retry is a new one, perhaps on other nodes.
