@@ -44,4 +44,4 @@ def test_no_text_of_a_stack_is_a_whole_file(name: str) -> None:
     for file in (GOLDEN / name).rglob("cdk.tf.json"):
         longest = max(len(line) for line in file.read_text("utf-8").splitlines())
         assert longest <= 4000, file
-    assert list((GOLDEN / name).glob("stacks/*-workload/manifests/job.yaml"))
+    assert list((GOLDEN / name).glob("stacks/*-platform/manifests/kuberay.yaml"))

@@ -98,7 +98,7 @@ def test_the_pod_that_reads_results_fits_the_site(name: str) -> None:
     site = site_of(PROFILES[name])
     assert site.job
     assert pod["spec"]["containers"][0]["image"] == site.job.image
-    assert pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] == site.job.claim
+    assert pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] == site.job.volumes.shared.claim
     assert pod["metadata"]["namespace"] == site.job.namespace
 
 

@@ -46,19 +46,24 @@ def read_data_source(
     if found is None and name in _EMPTY_WHEN_ABSENT and not cloud.lenient:
         return {**_answered(block, config, {}, facts), **dict.fromkeys(_EMPTY_WHEN_ABSENT[name])}
     if found is None:
-        _require_outside(cloud, name, config, surroundings)
-        found = {}
+        found = _require_outside(cloud, name, config, surroundings)
     return _answered(block, config, {**surroundings, **found}, facts)
 
 
-def _require_outside(cloud: SimulatedCloud, name: str, config: Object, surroundings: Object) -> None:
-    """What no stack makes is taken to exist, and noted; what one makes, or a fault hides, is not there."""
+def _require_outside(cloud: SimulatedCloud, name: str, config: Object, surroundings: Object) -> Object:
+    """What no stack makes is taken to exist, and noted; what one makes, or a fault hides, is not there.
+
+    What the stacks want of it, by postconditions, it is taken to have.
+    """
     wanted = next(
         (str(config[k]) for k in ("name", "instance_id", "secret_id", "account_id", "self_link") if config.get(k)), None
     )
-    if wanted is None or cloud.lenient:
-        return
+    if wanted is None:
+        return {}
     base = plain(wanted).rpartition("/")[2]
+    promised = cloud.promised.get((name, base), {})
+    if cloud.lenient:
+        return promised
     hidden = (name, base) in cloud.absent or (name, "*") in cloud.absent
     if hidden or (name, base) in cloud.made_by_stacks:
         where = config.get("location") or config.get("zone") or config.get("region") or "global"
@@ -67,7 +72,11 @@ def _require_outside(cloud: SimulatedCloud, name: str, config: Object, surroundi
             f'data "{name}" looks for something that is not there yet: does its stack come later?',
         )
     if (name, base) not in cloud.outside:
-        cloud.assumptions.add(f"{name} {plain(wanted)} exists")
+        ways = ", ".join(
+            f"{key} {str(value).lower() if isinstance(value, bool) else value}" for key, value in promised.items()
+        )
+        cloud.assumptions.add(f"{name} {plain(wanted)} exists{f', with {ways}' if ways else ''}")
+    return promised
 
 
 def _answered(block: Block, config: Object, found: Object, facts: TypeFacts) -> Object:

@@ -24,7 +24,7 @@ from staged_terraform.rules import rule_of
 from staged_terraform.schemas import TypeKey
 from staged_terraform.server import Server
 from staged_terraform.simulated_cloud import SimulatedCloud
-from staged_terraform.stacks import Stack, keys_of, names_made, projects_of, protected, read_stacks
+from staged_terraform.stacks import Stack, keys_of, names_made, projects_of, promised, protected, read_stacks
 from staged_terraform.terraform import Result, Terraform, scratch_copy, type_keys
 from staged_terraform.timeline import critical_path
 
@@ -78,6 +78,7 @@ def rehearse(
             outside=set(options.existing),
             made_by_stacks=names_made([*stacks, *old]),
             projects=projects_of([*stacks, *old]),
+            promised=promised([*stacks, *old]),
         )
         with Server(keys_of([*stacks, *old]), cloud, cache=knowledge.cache, changes=knowledge.changes) as server:
             run = Rehearsal(server, report, options, progress or (lambda *_: None), knowledge.changes.versions)

@@ -54,6 +54,7 @@ class SimulatedCloud:
     """The simulated cloud. `outside` names what exists beyond the stacks rehearsed, as ``(type, name)``.
 
     `made_by_stacks` holds what the stacks will make: a data source for anything else is taken to exist outside.
+    `promised` is what the stacks want of things outside, which are taken to be so.
     `projects` are those that the stacks' providers are for; of another one, such as the host project of a Shared VPC,
     a service that no stack enables is taken to be enabled, and noted. Empty: of no project.
     `folder` is where Terraform runs, for paths of local Helm charts. `cluster_says` is what the Kubernetes API answers
@@ -69,6 +70,7 @@ class SimulatedCloud:
     objects: dict[tuple[str, str], RemoteObject] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     assumptions: set[str] = field(default_factory=set)
+    promised: dict[tuple[str, str], Object] = field(default_factory=dict)
     folder: Path | None = None
     cluster_says: str = ""
     check_api: bool = True

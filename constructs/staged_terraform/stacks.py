@@ -88,6 +88,28 @@ def names_made(stacks: Iterable[Stack]) -> set[tuple[str, str]]:
     return found
 
 
+#: What a postcondition says of its data source: an attribute that ends in a text, or is a text or a word.
+_PROMISE = re.compile(r'\$\{(?:endswith\(self\.(\w+), "([^"]*)"\)|self\.(\w+) == (?:"([^"]*)"|(true|false)))\}')
+
+
+def promised(stacks: Iterable[Stack]) -> dict[tuple[str, str], dict[str, Any]]:
+    """(type, name) of what a data source looks for -> attributes that it must have by the source's postconditions.
+
+    What stands outside the stacks is taken to be as they want it: whether it is, no rehearsal can know.
+    """
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for stack in stacks:
+        for kind, sources in stack.configuration.get("data", {}).items():
+            for body in sources.values():
+                name = next((body[key] for key in ("instance_id", "name") if isinstance(body.get(key), str)), None)
+                for each in (body.get("lifecycle") or {}).get("postcondition", []) if name else []:
+                    if match := _PROMISE.fullmatch(str(each.get("condition"))):
+                        end, text, attribute, equal, word = match.groups()
+                        value: Any = word == "true" if word else text if end else equal
+                        found.setdefault((kind, str(name)), {})[end or attribute] = value
+    return found
+
+
 def projects_of(stacks: Iterable[Stack]) -> frozenset[str]:
     """The projects that the stacks' Google providers are for, as far as they are written out."""
     providers = [each for stack in stacks for each in stack.configuration.get("provider", {}).get("google", [])]

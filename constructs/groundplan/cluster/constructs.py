@@ -76,7 +76,9 @@ class PrivateClusterProps:
     """Window and exclusions. Default: weekends, 02:00 to 08:00 UTC, and no minor or node upgrade by GKE until the
     version's end of support."""
     gcs_fuse: bool = True
-    """Cloud Storage FUSE driver. Default: yes. (Lustre's and the persistent disks' are always on.)"""
+    """Cloud Storage FUSE driver. Default: yes. (The persistent disks' is always on.)"""
+    lustre: bool = True
+    """Managed Lustre's driver. Default: yes."""
     legacy_lustre_port: bool = False
     """Port 6988 for Lustre, as the instance has it. Default: no."""
     description: str | None = None
@@ -255,7 +257,7 @@ def _authorized_networks(control_plane: ControlPlane) -> gke.ContainerClusterMas
 def _addons(props: PrivateClusterProps) -> gke.ContainerClusterAddonsConfig:
     return gke.ContainerClusterAddonsConfig(
         lustre_csi_driver_config=gke.ContainerClusterAddonsConfigLustreCsiDriverConfig(
-            enabled=True, enable_legacy_lustre_port=props.legacy_lustre_port
+            enabled=props.lustre, enable_legacy_lustre_port=props.legacy_lustre_port
         ),
         gcs_fuse_csi_driver_config=gke.ContainerClusterAddonsConfigGcsFuseCsiDriverConfig(enabled=props.gcs_fuse),
         gce_persistent_disk_csi_driver_config=gke.ContainerClusterAddonsConfigGcePersistentDiskCsiDriverConfig(

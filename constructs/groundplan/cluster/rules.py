@@ -42,10 +42,9 @@ def gke_version_old(site: Site) -> Iterator[Problem]:
 
 def version_floors(site: Site) -> list[tuple[str, str]]:
     """What the site needs of GKE, and the oldest version that has it."""
-    floors = [
-        ("any release channel", site.catalog.gke["oldest"]),
-        ("the Lustre CSI driver", site.catalog.gke["lustre_csi"]),
-    ]
+    floors = [("any release channel", site.catalog.gke["oldest"])]
+    if site.lustre.is_used:
+        floors.append(("the Lustre CSI driver", site.catalog.gke["lustre_csi"]))
     if site.profile.cluster.control_plane.dns_endpoint:
         floors.append(("the DNS endpoint", site.catalog.gke["dns_endpoint"]))
     for machine in sorted({pool.machine.name for pool in site.pools if pool.machine}):
@@ -263,6 +262,8 @@ def cpu_secure_boot(site: Site) -> Iterator[Problem]:
     """
     floor = site.catalog.gke["lustre_secure_boot"]
     version = site.profile.cluster.version
+    if not site.lustre.is_used:
+        return
     if site.profile.cluster.cpu_pool.secure_boot and (version is None or is_below(version, floor)):
         yield Problem(
             ("cluster", "cpu_pool", "secure_boot"),

@@ -113,7 +113,7 @@ class ServiceAccounts(Section):
 
 
 class Addons(Section):
-    """Optional cluster add-ons (Lustre CSI and the persistent disk driver are always on)."""
+    """Optional cluster add-ons (Lustre's driver is on where there is one, the persistent disks' always)."""
 
     gcs_fuse: bool = True
     """Cloud Storage FUSE CSI driver."""

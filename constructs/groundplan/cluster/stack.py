@@ -29,8 +29,8 @@ class ClusterStack(SiteStack):
         self.cluster = PrivateCluster(self, "cluster", props, depends_on=self.nodes.roles)
         self.cpu_pool = CpuPool(self, "cpu-pool", cpu_pool_props(site, self.cluster, self.nodes.email))
         self.workload = self._workload()
-        for bucket in site.profile.storage.buckets:
-            access = BucketAccessProps(bucket=bucket.name, member=self.workload.member)
+        for bucket in site.buckets:
+            access = BucketAccessProps(bucket=bucket.name, member=self.workload.member, role=bucket.role)
             BucketAccess(self, f"bucket-access-{bucket.name}", access)
 
     def _nodes(self) -> NodeAccount | ExistingAccount:
@@ -90,6 +90,7 @@ def cluster_props(site: Site, nodes_account: str) -> PrivateClusterProps:
         control_plane=spec.control_plane,
         maintenance=spec.maintenance,
         gcs_fuse=spec.addons.gcs_fuse,
+        lustre=site.lustre.is_used,
         legacy_lustre_port=site.lustre.legacy_port,
         description=f"{site.name}: NeMo RL on Ray",
         labels=site.labels,

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from groundplan.kernel.documentation import document_sections
 from groundplan.kernel.fields import Matching
-from groundplan.site.profile import Profile, section_in
+from groundplan.site.profile import Profile, repeats, section_in
 
 _INTRODUCTION = """\
 # Profile reference
@@ -59,9 +59,20 @@ def _sections(model: type[BaseModel], path: str, examples: Mapping[str, str]) ->
         yield f"| `{key}` | {_type(field)} | {_default(field)} | {_cell(field.description or '')} |\n"
     for key, field in model.model_fields.items():
         inner = section_in(field.annotation)
-        if inner is not None:
+        if inner is not None and repeats(inner, model):
+            yield from _entry(inner, f"{path}.{key}[]")
+        elif inner is not None:
             is_list = get_origin(_plain(field.annotation)) is list
             yield from _sections(inner, f"{path}.{key}".lstrip(".") + ("[]" if is_list else ""), examples)
+
+
+def _entry(model: type[BaseModel], path: str) -> Iterator[str]:
+    """An entry with the keys of the section that it stands in: those alone that differ."""
+    about = " ".join((model.__doc__ or "").split())
+    yield f"\n## `{path}`\n\n{about}\n\n| key | type | default | meaning |\n|---|---|---|---|\n"
+    for key in model.__annotations__:
+        field = model.model_fields[key]
+        yield f"| `{key}` | {_type(field)} | {_default(field)} | {_cell(field.description or '')} |\n"
 
 
 def _plain(annotation: Any) -> Any:

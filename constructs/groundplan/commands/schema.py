@@ -25,6 +25,10 @@ def profile_schema() -> dict[str, Any]:
     reservation = schema["$defs"]["Reservation"]
     name = {"type": "string", "pattern": reservation["properties"]["name"]["pattern"], "description": "Its name."}
     schema["$defs"]["Reservation"] = {"anyOf": [name, reservation]}
+    # And Lustre as its mode alone.
+    lustre = schema["$defs"]["Lustre"]
+    mode = {"enum": lustre["properties"]["mode"]["enum"], "description": "Its mode."}
+    schema["$defs"]["Lustre"] = {"anyOf": [mode, lustre]}
     add_facts(schema)
     return schema
 

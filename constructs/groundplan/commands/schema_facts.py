@@ -53,8 +53,11 @@ def _key(schema: dict[str, Any], path: _Path) -> dict[str, Any]:
 
 
 def _followed(schema: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
-    while "$ref" in here:
-        here = schema["$defs"][here["$ref"].rpartition("/")[2]]
+    while "$ref" in here or "anyOf" in here:
+        if "$ref" in here:
+            here = schema["$defs"][here["$ref"].rpartition("/")[2]]
+        else:
+            here = next(each for each in here["anyOf"] if "properties" in each or "$ref" in each)
     return here
 
 

@@ -249,7 +249,7 @@ def generated_files(out: Path) -> set[Path]:
     stacks = _stacks_in(out)
     if not stacks:
         return set()
-    files = {Path(MANIFEST), Path("rayjob.yaml"), Path("runbook.md")}
+    files = {Path(MANIFEST), Path("rayjob.yaml"), Path("fabric-test.yaml"), Path("runbook.md")}
     for stack in stacks:
         folder = Path("stacks") / stack
         files |= {folder / TERRAFORM_FILE}

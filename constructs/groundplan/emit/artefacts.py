@@ -9,27 +9,48 @@ from typing import Any
 import jinja2
 
 from groundplan.cluster.values import account_email
+from groundplan.emit.job_text import head_line
 from groundplan.gpu import nvlink
 from groundplan.gpu.transports import roce, tcpxo, transport_of
+from groundplan.gpu.values import PoolValues
 from groundplan.kernel.gke import ACCELERATOR_LABEL, RDMA_DEVICE_CLASS
-from groundplan.kernel.yaml_text import to_yaml
+from groundplan.kernel.yaml_text import flow_yaml, to_yaml
 from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.site.outputs import connect_command
-from groundplan.site.releases import roce_archs, site_releases
+from groundplan.site.releases import job_releases, roce_archs, site_releases
 from groundplan.site.resolve import Site
+from groundplan.storage.buckets import sidecar_annotations
+from groundplan.workload import fabric_test as fabric
+from groundplan.workload.pods import (
+    fuse_annotations,
+    network_annotations,
+    shared_mounts,
+    shared_volumes,
+    tolerations,
+    worker_selector,
+)
 
 
 def artefacts(site: Site, profile: str) -> dict[str, str]:
     """Path within the output folder -> text. `profile` is the name of the profile's file, for the run-book."""
-    return {"rayjob.yaml": job_yaml(site), "runbook.md": runbook(site, profile)}
+    job = {"rayjob.yaml": job_yaml(site)} if site.has_job else {}
+    if test := fabric_test(site):
+        job["fabric-test.yaml"] = test
+    return {**job, "runbook.md": runbook(site, profile)}
 
 
 def job_yaml(site: Site) -> str:
     """The workload stack's objects as one YAML stream, for ``kubectl`` and for reading."""
+    return head_line(site) + "".join(f"---\n{to_yaml(document)}" for document in site.job_objects)
+
+
+def fabric_test(site: Site) -> str:
+    """The Job that measures the fabric, as a YAML stream; empty where it cannot run."""
+    documents = fabric.documents(site.job) if site.job else []
     head = (
-        f"# The job of site {site.name}, as its workload stack applies it. Written by groundplan; edit the profile.\n"
+        f"# Measures the fabric of site {site.name} before anything trains on it (runbook.md). Written by groundplan.\n"
     )
-    return head + "".join(f"---\n{to_yaml(document)}" for document in site.job_objects)
+    return head + "".join(f"---\n{to_yaml(each)}" for each in documents) if documents else ""
 
 
 def runbook(site: Site, profile: str) -> str:
@@ -42,6 +63,9 @@ def runbook(site: Site, profile: str) -> str:
         keep_trailing_newline=True,
         autoescape=False,  # Markdown
     )
+    environment.filters["flow"] = flow_yaml
+    environment.globals |= {each.__name__: each for each in (fuse_annotations, shared_mounts, shared_volumes)}
+    environment.globals["sidecar_annotations"] = sidecar_annotations
     secrets = site.secrets
     references = {kind: getattr(secrets, kind) for kind in SECRETS if getattr(secrets, kind)}
     return environment.get_template("runbook.md.j2").render(
@@ -59,9 +83,36 @@ def runbook(site: Site, profile: str) -> str:
         releases=tuple(site_releases(site).values()),
         local_state=site.profile.backend.local is not None,
         accelerator_label=ACCELERATOR_LABEL,
-        own_release="job" in site_releases(site) and site_releases(site)["job"].name != f"{site.name}-job",
+        own_releases={job.name for id_, (name, job) in job_releases(site).items() if name != f"{site.name}-{id_}"},
+        test=_test(site),
+        own_pods=[] if site.has_job else [_own_pod(site, pool) for pool in site.pools],
         pool_names=[site.profile.cluster.cpu_pool.name, *(pool.name for pool in site.pools)],
     )
+
+
+def _test(site: Site) -> dict[str, Any]:
+    """What the run-book says about the test of the fabric; empty where there is none."""
+    job = site.job
+    if job is None or job.pool is None or job.pool.gpu is None or not fabric.documents(job):
+        return {}
+    nodes = job.worker_groups[0].nodes
+    return {
+        "name": fabric.name_of(job),
+        "nodes": nodes,
+        "gpus": nodes * job.gpus,
+        "floor": job.pool.gpu.bus_gb_per_s if nodes > 1 else 0,
+        "machine": job.pool.spec.machine_type,
+    }
+
+
+def _own_pod(site: Site, pool: PoolValues) -> dict[str, Any]:
+    """What a pod of the user's own says to come to a pool, and to use its networks."""
+    annotations = network_annotations(site.nics_of(pool))
+    if pool.gpu:
+        annotations |= transport_of(pool.machine).annotations(pool.gpu)
+    spec = {"nodeSelector": worker_selector(pool), "tolerations": tolerations(pool)}
+    pod = ({"metadata": {"annotations": annotations}} if annotations else {}) | {"spec": spec}
+    return {"name": pool.name, "gpus": pool.gpus_per_node, "text": to_yaml(pod)}
 
 
 def _fabric(site: Site) -> dict[str, Any]:

@@ -42,7 +42,9 @@ def _disk(site: Site, job: Job, gpus: int) -> list[str]:
     one = checkpoint_bytes(job, optimizer=config.get("checkpointing.save_optimizer") is not False)
     kept = config.count("checkpointing.keep_top_k", 1)
     lines = [f"host memory of a node, counted: {node_bytes(job, gpus) / GB:.0f} GB for what leaves the GPUs at times"]
-    if config.on("checkpointing.enabled"):
+    if config.on("checkpointing.enabled") and not lustre.is_made:
+        lines.append(f"a checkpoint, counted: {one / GB:.0f} GB; {kept} kept and one in writing")
+    elif config.on("checkpointing.enabled"):
         seconds = seconds_to_write(one, lustre.capacity_gib, lustre.throughput)
         space = lustre.capacity_gib * 2**30
         lines.append(

@@ -54,13 +54,21 @@ def _facts(site: Site, job: JobValues) -> list[Row]:
         ("worker CPUs", str(job.worker_cpu), of(spec.worker.cpu, f"machine {machine}")),
         ("worker memory", job.worker_memory, of(spec.worker.memory, f"machine {machine}")),
         ("worker /dev/shm", job.worker_shm, of(spec.worker.shm, f"machine {machine}")),
-        ("claim", f"{job.claim} at {job.mount_path}", "site: storage.lustre"),
+        *_volumes(job),
         ("namespace", job.namespace, "site: platform"),
         ("submission", spec.submission, own(spec, "submission")),
         ("deadline", f"{spec.deadline_hours} h", own(spec, "deadline_hours")),
         ("retries", str(spec.retries), own(spec, "retries")),
         *[(s.variable, f"Secret {s.secret}, key {s.key}", "user: secrets") for s in job.secrets],
     ]
+
+
+def _volumes(job: JobValues) -> list[Row]:
+    own = job.volumes.shared
+    key = "site: storage.lustre" if own.kind == "lustre" else "site: storage.jobs"
+    shared = [("claim", f"{own.claim} at {own.mount_path}", key)] if own.claim else []
+    buckets = [("bucket", f"{each.name} at {each.mount}", "site: storage.buckets") for each in job.volumes.mounted]
+    return shared + buckets
 
 
 def _base(job: JobValues) -> tuple[str, str]:

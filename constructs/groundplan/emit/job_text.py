@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from groundplan.kernel.yaml_text import to_yaml
@@ -32,12 +33,16 @@ _GROUPS = {
 }
 
 
-def job_text(site: Site) -> str:
-    """All objects of the job as one commented YAML stream."""
-    head = (
-        f"# The job of site {site.name}, as its workload stack applies it. Written by groundplan; edit the profile.\n"
-    )
-    return head + "".join(_document(document) for document in site.job_objects)
+def head_line(site: Site) -> str:
+    """What a file of the job's objects begins with."""
+    job, it = ("jobs", "them") if site.parts else ("job", "it")
+    what = f"The {job} of site {site.name}, as its workload stack applies {it}"
+    return f"# {what}. Written by groundplan; edit the profile.\n"
+
+
+def job_text(site: Site, views: Sequence[Site] = ()) -> str:
+    """All objects of the job, or of the jobs of some views, as one commented YAML stream."""
+    return head_line(site) + "".join(_document(each) for view in views or site.views for each in view.job_objects)
 
 
 def _document(document: dict[str, Any]) -> str:

@@ -33,7 +33,7 @@ def knowledge() -> Knowledge:
 
 def outside_of(site: Site) -> frozenset[tuple[str, str]]:
     """What a profile says exists already, as (type, name): a rehearsal takes it to be there."""
-    found = set()
+    found = {("google_storage_bucket", bucket.name) for bucket in site.buckets if bucket.spec.exists}
     if site.network.exists:
         found |= {
             ("google_compute_network", site.network.vpc),

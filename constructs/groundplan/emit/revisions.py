@@ -43,8 +43,9 @@ def checkout(profile: Path, revision: str, folder: Path) -> Path:
     for name in names if isinstance(names, list) else []:
         _write(profile, revision, folder, str(name), "catalog file")
     workload = data.get("workload")
-    config = workload.get("config") if isinstance(workload, dict) else None
-    if isinstance(config, str):
+    sections = [workload, *(workload.get("jobs") or [])] if isinstance(workload, dict) else []
+    configs = (section.get("config") for section in sections if isinstance(section, dict))
+    for config in dict.fromkeys(each for each in configs if isinstance(each, str)):
         _write_config(profile, revision, folder, config)
     return target
 

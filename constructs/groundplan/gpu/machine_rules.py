@@ -128,6 +128,8 @@ def zone_hint(site: Site) -> Iterator[Problem]:
                 f"{pool.spec.machine_type} is not listed in {pool.zone} (list of {zones['date']})",
                 f"listed are {', '.join(known)}; go on if your reservation is there",
             )
+    if not site.lustre.is_made:
+        return
     zone = site.lustre.zone
     ends = zones["lustre"].get(region_of(zone))
     if ends and zone[-1] not in ends and not _is_ai_zone(zone):

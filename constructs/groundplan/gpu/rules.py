@@ -176,7 +176,7 @@ def zone_apart(site: Site) -> Iterator[Problem]:
     Mend: the zone of the GPU pools as the site's `zone`.
     """
     refused = {pool.index for pool, _ in apart_from_roce(site)}
-    lustre = "" if site.profile.storage.lustre.zone else " and Lustre"
+    lustre = "" if site.profile.storage.lustre.zone or not site.lustre.is_used else " and Lustre"
     for pool in site.pools:
         if pool.index in refused or pool.zone in site.profile.gpu.zones:
             continue

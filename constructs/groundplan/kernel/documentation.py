@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 
 from groundplan.kernel.fields import Section
@@ -17,12 +18,20 @@ from groundplan.kernel.fields import Section
 @functools.cache
 def document_sections() -> None:
     """Give every field of every section its docstring as description, and rebuild the sections with them."""
-    sections = Section.__subclasses__()  # in order of definition: what a section holds stands before it
+    sections = list(_sections(Section))  # in order of definition: what a section holds stands before it
     for section in sections:
-        for name, text in _docstrings(section.__module__).get(section.__name__, {}).items():
-            section.model_fields[name].description = text
+        for base in reversed(section.__mro__):
+            texts = _docstrings(base.__module__).get(base.__name__, {}) if issubclass(base, Section) else {}
+            for name, text in texts.items():
+                section.model_fields[name].description = text
     for section in sections:
         section.model_rebuild(force=True)
+
+
+def _sections(base: type[Section]) -> Iterator[type[Section]]:
+    for section in base.__subclasses__():
+        yield section
+        yield from _sections(section)
 
 
 @functools.cache

@@ -36,3 +36,9 @@ def to_yaml(data: Any) -> str:
         data, Dumper=_Dumper, sort_keys=False, default_flow_style=False, width=1000, allow_unicode=True
     )
     return text
+
+
+def flow_yaml(data: Any) -> str:
+    """The same in one line, as it stands within another text."""
+    text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, default_flow_style=True, width=100_000)
+    return text.strip()

@@ -172,7 +172,7 @@ def sampling(training: Training) -> Iterator[Problem]:
 
 @check("shared-folders")
 def shared_folders(training: Training) -> Iterator[Problem]:
-    """Checkpoints and logs go to Lustre.
+    """Checkpoints and logs go to a file system that all nodes share.
 
     NeMo RL takes plain paths alone: ``gs://`` becomes a folder of that name in the container. A path outside the mount
     is on one node's disk and goes with its pod; on several nodes each would save a part of the checkpoint to its own.
@@ -180,7 +180,7 @@ def shared_folders(training: Training) -> Iterator[Problem]:
     Source: NVIDIA-NeMo/RL v0.7.0, nemo_rl/utils/checkpoint.py and nemo_rl/utils/logger.py (both folders are plain paths
     of the file system); docs/design-docs/checkpointing.md.
 
-    Mend: leave the key out, which puts the folder on Lustre, or name a folder under the mount.
+    Mend: leave the key out, which puts the folder on the shared volume, or name a folder under the mount.
     """
     if missing(training):
         return
@@ -190,7 +190,7 @@ def shared_folders(training: Training) -> Iterator[Problem]:
             continue
         if not training.shares(folder):
             severity = None if path.startswith("checkpointing") else Severity.WARNING
-            message = f"{path} `{folder}` is not under {training.mount_path}, where Lustre is mounted"
+            message = f"{path} `{folder}` is not under {training.mount_path}, where the shared volume is mounted"
             yield Problem(place(training, path), message, f"use a folder such as {training.folder}", severity)
 
 

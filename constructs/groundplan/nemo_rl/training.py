@@ -54,10 +54,12 @@ class Training:
     """That file as the profile names it; empty when the job has a recipe."""
     deadline_hours: int = 0
     """Hours after which the job is ended; 0 when it is not."""
+    mounts: tuple[str, ...] = ()
+    """Where nodes have further file systems that all share."""
 
     def shares(self, folder: str) -> bool:
-        """Whether `folder` lies on the file system that all nodes share."""
-        return lies_under(folder, self.mount_path)
+        """Whether `folder` lies on a file system that all nodes share."""
+        return any(lies_under(folder, mount) for mount in (self.mount_path, *self.mounts))
 
 
 def lies_under(folder: str, mount_path: str) -> bool:

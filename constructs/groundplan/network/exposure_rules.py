@@ -193,7 +193,7 @@ def access_connection(site: Site) -> Iterator[Problem]:
 
     Mend: leave `network.private_service_access.create` out.
     """
-    if not site.network.exists and not site.network.access_created:
+    if site.lustre.is_used and not site.network.exists and not site.network.access_created:
         yield Problem(
             ("network", "private_service_access", "create"),
             f"`network.private_service_access.create` false leaves the new network {site.network.vpc} without the "

@@ -26,7 +26,7 @@ class NetworkStack(SiteStack):
         super().__init__(scope, site, "network")
         self.services = ProjectServices(self, site.project, site.services).ready
         self.primary = None if site.network.exists else self._primary()
-        if self.primary:
+        if self.primary and site.lustre.is_used:
             self._lustre_firewall(self.primary)
         if site.network.host_stack:  # what stands in the host project is that stack's
             return
@@ -52,7 +52,7 @@ class NetworkStack(SiteStack):
             nat_min_ports_per_vm=spec.nat.min_ports_per_vm,
             nat_addresses=spec.nat.addresses,
             nat_logging=spec.nat.logging,
-            description=f"{site.name}: GKE nodes, pods and Managed Lustre",
+            description=f"{site.name}: GKE nodes{', pods and Managed Lustre' if site.lustre.is_used else ' and pods'}",
         )
         return PrimaryNetwork(self, "primary", props, depends_on=self.services)
 

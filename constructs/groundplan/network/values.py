@@ -45,8 +45,11 @@ class NetworkValues:
         return IPv4Network((int(self.access_address), self.access_prefix), strict=False)
 
 
-def network_values(spec: NetworkSpec, *, site: str, project: str, lustre_name: str) -> NetworkValues:
-    """Fill in the names and the existing network's coordinates. `site` is its name."""
+def network_values(
+    spec: NetworkSpec, *, site: str, project: str, lustre_name: str, lustre: bool = True
+) -> NetworkValues:
+    """Fill in the names and the existing network's coordinates. `site` is its name; `lustre` says whether it makes an
+    instance, for which private service access is."""
     primary, access = spec.primary, spec.private_service_access
     existing = primary.existing
     host = (existing.project if existing else None) or project
@@ -64,7 +67,7 @@ def network_values(spec: NetworkSpec, *, site: str, project: str, lustre_name: s
         services=primary.services,
         mtu=primary.mtu,
         access_name=access.name or f"{lustre_name}-range",
-        access_created=access.create if access.create is not None else existing is None,
+        access_created=access.create if access.create is not None else lustre and existing is None,
         access_address=access.address,
         access_prefix=access.prefix_length,
     )

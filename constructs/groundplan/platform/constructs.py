@@ -71,6 +71,7 @@ class LustreVolume(Part):
         self.instance = DataGoogleLustreInstance(
             scope, id_, instance_id=lustre.name, zone=lustre.zone, project=lustre.project
         )
+        filesystem = lustre.filesystem or self.instance.filesystem
         address = Fn.element(Fn.split("@", self.instance.mount_point), 0)
         # What makes another claim makes another volume: once its claim is gone, a retained volume is Released, and
         # binds to no other. A plain override, as for the shape of pools (gpu/constructs.py).
@@ -102,7 +103,7 @@ class LustreVolume(Part):
                         csi=volume.PersistentVolumeV1SpecPersistentVolumeSourceCsi(
                             driver="lustre.csi.storage.gke.io",
                             volume_handle=lustre.volume_handle,
-                            volume_attributes={"ip": address, "filesystem": lustre.filesystem},
+                            volume_attributes={"ip": address, "filesystem": filesystem},
                         )
                     ),
                 )

@@ -51,7 +51,8 @@ class PlatformStack(ClusterClientStack):
         self._pod_account(labels, after)
         for props in secret_props(site, labels):
             Secret(self, f"secret-{props.name}", props, depends_on=after)
-        LustreVolume(self, "lustre", lustre_volume_props(site, labels), depends_on=after)
+        if site.lustre.is_used:
+            LustreVolume(self, "lustre", lustre_volume_props(site, labels), depends_on=after)
         if site.nic_networks:
             nics = [nic for fabric in site.fabrics for nic in fabric.all_nics()]
             networks = PassThroughChartProps(

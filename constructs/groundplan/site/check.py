@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from findings import RULES, Finding, ProfileError, Severity, Subject, UserError
+from findings import RULES, Finding, ProfileError, Rule, Severity, Subject, UserError
 from findings.redaction import MASK, is_secret_path
 from groundplan.kernel.source import Source
 from groundplan.site.fleet import Member, fleet_problems
 from groundplan.site.profile import Profile, load_profile
-from groundplan.site.resolve import Site, resolve
+from groundplan.site.resolve import JobPart, Site, resolve
+from groundplan.workload.spec import MERGED
 
 #: The modules whose import registers the rules; their order is the order of `groundplan rules`.
 RULE_MODULES = (
@@ -25,6 +26,8 @@ RULE_MODULES = (
     "groundplan.network.fabric_rules",
     "groundplan.network.sharing_rules",
     "groundplan.storage.rules",
+    "groundplan.storage.mode_rules",
+    "groundplan.storage.bucket_rules",
     "groundplan.cluster.rules",
     "groundplan.cluster.maintenance_rules",
     "groundplan.gpu.fabric_rules",
@@ -63,8 +66,30 @@ class Checked:
 
 def all_findings(site: Site, source: Source | None = None) -> list[Finding]:
     """All findings of all rules, in the order of the file; those that the profile ignores carry its reason."""
-    found = [f for rule in RULES.of(Subject.SITE).values() for f in rule.findings(site)]
+    found = [f for rule in RULES.of(Subject.SITE).values() for f in _findings(rule, site)]
     return in_order([settle(finding, site, source) for finding in found])
+
+
+def _findings(rule: Rule, site: Site) -> list[Finding]:
+    """What a rule finds in the site as each of its jobs sees it, each thing once, at the job that says it."""
+    if not site.parts:
+        return list(rule.findings(site))
+    views = zip(site.parts, site.views, strict=True)
+    found = [_at_its_job(finding, site, part) for part, view in views for finding in rule.findings(view)]
+    return list(dict.fromkeys(found))
+
+
+def _at_its_job(finding: Finding, site: Site, part: JobPart) -> Finding:
+    """A finding on a key of the job, at the entry of `workload.jobs` that has it, or that takes its default."""
+    top, *rest = finding.path or ("",)
+    workload = site.profile.workload
+    if top != "workload" or rest[:1] == ["jobs"]:
+        return finding
+    entry, key = workload.jobs[part.index], str(rest[0]) if rest else ""
+    theirs = key not in entry.model_fields_set and key in workload.model_fields_set
+    if key in MERGED & workload.model_fields_set & entry.model_fields_set and len(rest) > 1:
+        theirs = rest[1] not in getattr(entry, key)
+    return finding if theirs else dataclasses.replace(finding, path=("workload", "jobs", part.index, *rest))
 
 
 def settle(finding: Finding, site: Site, source: Source | None) -> Finding:

@@ -17,12 +17,21 @@ from groundplan.nemo_rl.releases import GRPO, Model, Recipe, Release, model_of, 
 from groundplan.platform.secrets import SECRETS, secret_name
 from groundplan.platform.spec import INIT_CONTAINERS, SecretReference, SecretsSpec
 from groundplan.site.profile import Profile
-from groundplan.storage.values import LustreValues
+from groundplan.storage.buckets import Volumes
 from groundplan.workload import rayjob
 from groundplan.workload.environment import environment_of
 from groundplan.workload.script import CONFIG, FOLDER
 from groundplan.workload.spec import WorkloadSpec
-from groundplan.workload.values import SAVE_CONSOLIDATED, JobValues, Queue, SecretVariable, Share, WorkerSize
+from groundplan.workload.values import (
+    SAVE_CONSOLIDATED,
+    JobValues,
+    Queue,
+    SecretVariable,
+    Share,
+    WorkerSize,
+    checkpoints_of,
+    data_of,
+)
 
 #: Longest name before the hyphen and the hash.
 MAX_BASE_NAME = rayjob.MAX_NAME - rayjob.HASH_DIGITS - 1
@@ -44,14 +53,16 @@ _UNNAMED = "job"
 def resolve_job(
     profile: Profile,
     catalog: Catalog,
-    lustre: LustreValues,
+    volumes: Volumes,
     fabrics: tuple[FabricValues, ...],
     pools: tuple[PoolValues, ...],
     file: ConfigFile | None = None,
 ) -> JobValues | None:
-    """The job; None when the catalog knows no such recipe or release, or the user's own configuration cannot be used.
-    Raises UserError on a wrong entry of the catalog."""
+    """The job; None when there is none, when the catalog knows no such recipe or release, or when the user's own
+    configuration cannot be used. Raises UserError on a wrong entry of the catalog."""
     spec = profile.workload
+    if spec.mode == "none":
+        return None
     release = release_of(catalog, spec.release or catalog.default_release)
     if release is None or (file and file.fault):
         return None
@@ -63,7 +74,7 @@ def resolve_job(
     if recipe is None:
         return None
     own, nodes = _place(spec, recipe, pools)
-    job = _plan(profile, recipe, release, lustre, fabrics, own, nodes, file)
+    job = _plan(profile, recipe, release, volumes, fabrics, own, nodes, file)
     return _named(job, f"{job.base_name[:MAX_BASE_NAME].rstrip('-')}-{rayjob.digest(job)}")
 
 
@@ -147,7 +158,7 @@ def _plan(
     profile: Profile,
     recipe: Recipe,
     release: Release,
-    lustre: LustreValues,
+    volumes: Volumes,
     fabrics: tuple[FabricValues, ...],
     pools: tuple[PoolValues, ...],
     nodes: int,
@@ -157,12 +168,13 @@ def _plan(
     spec = profile.workload
     pool = pools[0] if pools else None
     gpus = (pool.gpus_per_node if pool else 0) or 8
-    folder = _folder(lustre.mount_path, _UNNAMED)
+    mount_path = volumes.shared.mount_path
+    folder = _folder(mount_path, _UNNAMED)
     draft = config.start(release, recipe, file)
     config.set_all(draft, recipe.overrides_at(release), "recipe")
-    config.set_all(draft, _dataset(recipe, release, f"{lustre.mount_path}/datasets/gsm8k"), "release")
+    config.set_all(draft, _dataset(recipe, release, data_of(volumes, spec.data)), "release")
     config.set_all(draft, _shape(draft, nodes, gpus), "site")
-    config.set_all(draft, _logging(profile, folder, _UNNAMED), "site")
+    config.set_all(draft, _logging(profile, volumes, folder, _UNNAMED), "site")
     config.set_all(draft, spec.overrides, "user")
     if spec.mode == "job" and draft.values.get("checkpointing.enabled") is True and not _asked(draft, file, SAVE_BY):
         # A constant here: the name must not change with the deadline, which is changed in place.
@@ -195,12 +207,12 @@ def _plan(
         gpus=gpus,
         cpu_pool=profile.cluster.cpu_pool.name,
         nics=fabric.nics(*pool.own_nics) if pool and fabric else (),
-        claim=lustre.claim,
-        mount_path=lustre.mount_path,
+        volumes=volumes,
+        fuse=profile.storage.fuse,
         folder=folder,
         config=composed,
         overrides=tuple(draft.overrides.values()),
-        environment=environment_of(release, machine, lustre.mount_path) | spec.environment,
+        environment=environment_of(release, machine, mount_path) | spec.environment,
         site_secrets=secrets,
         secrets=_secrets(secrets),
         image_pull_secret=secrets.image_pull or "",
@@ -226,7 +238,7 @@ def _named(job: JobValues, name: str) -> JobValues:
     """
     folder = _folder(job.mount_path, name)
     settings: dict[str, Any] = {
-        **_run_folders(folder),
+        **_run_folders(folder, job.checkpoints_of(name)),
         "logger.wandb.name": name,
         SAVE_BY: must_save_by(job.spec.deadline_hours),
     }
@@ -242,8 +254,8 @@ def _folder(mount_path: str, name: str) -> str:
     return f"{mount_path}/jobs/{name}"
 
 
-def _run_folders(folder: str) -> dict[str, object]:
-    return {"checkpointing.checkpoint_dir": f"{folder}/checkpoints", "logger.log_dir": f"{folder}/logs"}
+def _run_folders(folder: str, checkpoints: str) -> dict[str, object]:
+    return {"checkpointing.checkpoint_dir": checkpoints, "logger.log_dir": f"{folder}/logs"}
 
 
 def _dataset(recipe: Recipe, release: Release, folder: str) -> dict[str, object]:
@@ -285,10 +297,10 @@ def _shape(draft: config.Draft, nodes: int, gpus: int) -> dict[str, object]:
     return shape
 
 
-def _logging(profile: Profile, folder: str, name: str) -> dict[str, object]:
-    """Checkpoints and logs in the run's own folder on Lustre; W&B when there is a key for it."""
+def _logging(profile: Profile, volumes: Volumes, folder: str, name: str) -> dict[str, object]:
+    """Checkpoints and logs in the run's own folders; W&B when there is a key for it."""
     settings: dict[str, object] = {
-        **_run_folders(folder),
+        **_run_folders(folder, checkpoints_of(volumes, profile.workload.checkpoints, name)),
         "logger.wandb_enabled": profile.secrets.wandb is not None,
     }
     if profile.secrets.wandb is not None:

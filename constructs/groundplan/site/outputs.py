@@ -56,23 +56,26 @@ def _host(site: Site) -> dict[str, StackValue]:
 
 def _network(site: Site) -> dict[str, StackValue]:
     return {
-        "network": StackValue(site.network.vpc_path, "VPC of the cluster and of Lustre."),
+        "network": StackValue(
+            site.network.vpc_path, f"VPC of the cluster{' and of Lustre' if site.lustre.is_used else ''}."
+        ),
         "subnetwork": StackValue(site.network.subnetwork_path(site.region), "Subnetwork of the nodes."),
     }
 
 
 def _storage(site: Site) -> dict[str, StackValue]:
-    found = {
-        "lustre_instance": StackValue(
-            f"projects/{site.project}/locations/{site.lustre.zone}/instances/{site.lustre.name}", "The Lustre instance."
-        ),
-        "lustre_mount_point": StackValue(
-            "${google_lustre_instance.lustre.mount_point}", "Address and file system, as a client mounts them."
-        ),
-        "mount_path": StackValue(site.profile.storage.lustre.mount_path, "Where the pods mount it."),
-    }
-    if site.profile.storage.buckets:
-        buckets = [f"gs://{bucket.name}" for bucket in site.profile.storage.buckets]
+    own, found = site.lustre, {}
+    if own.is_used:
+        reference = ("" if own.is_made else "data.") + "google_lustre_instance.lustre.mount_point"
+        found = {
+            "lustre_instance": StackValue(
+                f"projects/{own.project}/locations/{own.zone}/instances/{own.name}", "The Lustre instance."
+            ),
+            "lustre_mount_point": StackValue(f"${{{reference}}}", "Address and file system, as a client mounts them."),
+            "mount_path": StackValue(own.mount_path, "Where the pods mount it."),
+        }
+    if site.buckets:
+        buckets = [f"gs://{bucket.name}" for bucket in site.buckets]
         found["buckets"] = StackValue(buckets, "Cloud Storage buckets of the site.")
     return found
 
@@ -99,14 +102,22 @@ def _gpu(site: Site) -> dict[str, StackValue]:
 
 def _platform(site: Site) -> dict[str, StackValue]:
     spec = site.profile.platform
-    return {
+    found = {
         "namespace": StackValue(spec.namespace, "Namespace of the jobs."),
         "service_account": StackValue(spec.service_account, "Kubernetes service account of the training pods."),
-        "claim": StackValue(site.profile.storage.lustre.claim, "PersistentVolumeClaim of the Lustre volume."),
     }
+    if site.lustre.is_used:
+        found["claim"] = StackValue(site.lustre.claim, "PersistentVolumeClaim of the Lustre volume.")
+    return found
 
 
 def _workload(site: Site) -> dict[str, StackValue]:
+    if site.parts:
+        names = [job.name for job in site.jobs]
+        return {
+            "jobs": StackValue(names, "Names of the RayJobs and RayClusters."),
+            "status_command": StackValue(job_command(site, "get", "rayjobs,rayclusters"), "Shows how they stand."),
+        }
     if site.job is None:
         return {}
     kind = "raycluster" if site.job.spec.mode == "cluster" else "rayjob"
@@ -119,6 +130,8 @@ def _workload(site: Site) -> dict[str, StackValue]:
 def _next_step(site: Site, kind: str) -> str:
     if kind == "workload":
         return f'{job_command(site, "get", "pods")}, and runbook.md, "Follow the job" and "Results"'
-    later = [entry.name for entry in site.stacks]
-    after = later[later.index(kind) + 1]
+    names = [entry.name for entry in site.stacks]
+    after = names[names.index(kind) + 1] if kind != names[-1] else None
+    if after is None:  # a platform without a job
+        return f'{connect_command(site)}, and runbook.md, "A job of your own"'
     return f"plan and apply {site.stack_name(after)} (runbook.md has the order)"

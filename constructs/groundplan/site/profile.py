@@ -320,6 +320,11 @@ def section_in(annotation: Any) -> type[BaseModel] | None:
     return None
 
 
+def repeats(inner: type[BaseModel], model: type[BaseModel]) -> bool:
+    """Whether a section within another has that one's keys and no others: an entry of a list of the same."""
+    return set(inner.model_fields) <= set(model.model_fields)
+
+
 def _paths_of(name: str) -> list[str]:
     """The sections that know a key called `name`, for a key put in the wrong place."""
     found: list[str] = []
@@ -329,7 +334,7 @@ def _paths_of(name: str) -> list[str]:
             found.append(dotted(path))
         for key, field in model.model_fields.items():
             inner = section_in(field.annotation)
-            if inner:
+            if inner and not repeats(inner, model):
                 walk(inner, (*path, key))
 
     walk(Profile, ())

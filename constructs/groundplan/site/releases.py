@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from groundplan.gpu import nvlink
 from groundplan.gpu.transports import roce, tcpxo, transport_of
 from groundplan.site.resolve import Site
+from groundplan.workload.values import JobValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +42,29 @@ def site_releases(site: Site) -> dict[str, SiteRelease]:
     if site.queue:
         found.append(SiteRelease("platform", "kueue", platform.kueue.namespace, "kueue"))
         found.append(SiteRelease("platform", "queue", platform.namespace, f"{site.name}-queue"))
-    if site.job_objects:
-        found.append(SiteRelease("workload", "job", platform.namespace, _job_release(site)))
+    found += [SiteRelease("workload", id_, platform.namespace, name) for id_, (name, _) in job_releases(site).items()]
     return {each.id: each for each in found}
 
 
-def _job_release(site: Site) -> str:
-    """The release of the job; on a pool that makes nodes when pods ask for them, one for each job.
+def job_releases(site: Site) -> dict[str, tuple[str, JobValues]]:
+    """Id of the resource -> name of the release, and its job: one, or one for each of `workload.jobs`."""
+    several = bool(site.parts)
+    ends = {job.name: f"job-{job.spec.name}" if several else "job" for job in site.jobs}
+    return {ends[job.name]: (_job_release(f"{site.name}-{ends[job.name]}", job), job) for job in site.jobs}
+
+
+def _job_release(plain: str, job: JobValues) -> str:
+    """The release of a job, `plain` at most; on a pool that makes nodes when pods ask for them, one for each job.
 
     Helm makes the new job before it deletes the old one, so that for a while both ask for nodes, and the autoscaler
     makes them twice. A release's name cannot be changed in place: Terraform then destroys the old job's, which waits
     until its pods have gone, before it makes the new one's. Where nodes are fixed, or Kueue holds the new job back, it
     waits by itself.
     """
-    job = site.job
-    grows = job is not None and any(share.pool.max_nodes > share.pool.min_nodes for share in job.worker_groups)
-    if job is None or not grows or job.queue is not None:
-        return f"{site.name}-job"
-    return f"{site.name}-job-{job.name.rpartition('-')[2]}"
+    grows = any(share.pool.max_nodes > share.pool.min_nodes for share in job.worker_groups)
+    if not grows or job.queue is not None:
+        return plain
+    return f"{plain}-{job.name.rpartition('-')[2]}"
 
 
 def roce_archs(site: Site) -> list[str]:

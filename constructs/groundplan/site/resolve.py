@@ -7,7 +7,7 @@ to say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -25,9 +25,21 @@ from groundplan.platform.values import QueueValues, queue_values
 from groundplan.site.job import config_file, resolve_job
 from groundplan.site.profile import Profile
 from groundplan.site.stacks import StackEntry, entries_of
-from groundplan.storage.values import LustreValues, lustre_values
+from groundplan.storage.buckets import BucketValues, Volumes, bucket_values
+from groundplan.storage.values import LustreValues, SharedVolume, lustre_values, shared_volume
 from groundplan.workload import rayjob
+from groundplan.workload.spec import WorkloadSpec
 from groundplan.workload.values import JobValues
+
+
+@dataclass(frozen=True)
+class JobPart:
+    """One of several jobs: its place in `workload.jobs`, its section, and what that comes to."""
+
+    index: int
+    spec: WorkloadSpec
+    job: JobValues | None
+    file: ConfigFile | None
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,10 @@ class Site:
     labels: dict[str, str]
     network: NetworkValues
     lustre: LustreValues
+    buckets: tuple[BucketValues, ...]
+    """The buckets, their defaults filled in."""
+    shared: SharedVolume
+    """The file system that the job's pods share."""
     cluster: ClusterValues
     fabrics: tuple[FabricValues, ...]
     """The networks of additional NICs, zone by zone; none where GKE makes them all."""
@@ -50,9 +66,14 @@ class Site:
     secrets: SecretsSpec
     """References to the tokens: the profile's, with the one that a gated model needs."""
     job: JobValues | None
-    """None when the catalog knows no such recipe or release, which is for the rules to say."""
+    """The job, or the first of several. None when there is none (`workload.mode: none`), and when the catalog knows no
+    such recipe or release, which is for the rules to say."""
     config_file: ConfigFile | None = None
     """The user's own NeMo RL configuration, also when it cannot be used."""
+    parts: tuple[JobPart, ...] = ()
+    """The jobs of `workload.jobs`; none where the section itself is the job."""
+    whole: Site | None = None
+    """Of a view of one job: the site with all of them."""
     as_of: date | None = None
     """The day that expiry is judged by; None judges none. Never the clock: the same profile gives the same findings."""
 
@@ -62,10 +83,42 @@ class Site:
         given = self.profile.prevent_destroy
         return self.profile.environment == "prod" if given is None else given
 
+    @property
+    def has_job(self) -> bool:
+        """Whether the profile asks for a job at all; a platform without one has no workload stack."""
+        return self.profile.workload.mode != "none"
+
+    @cached_property
+    def views(self) -> tuple[Site, ...]:
+        """The site as each of its jobs sees it, with that one's section and no other; itself where there is one."""
+        if not self.parts:
+            return (self,)
+        return tuple(
+            replace(
+                self,
+                profile=self.profile.model_copy(update={"workload": part.spec}),
+                job=part.job,
+                config_file=part.file,
+                parts=(),
+                whole=self,
+            )
+            for part in self.parts
+        )
+
+    @property
+    def jobs(self) -> tuple[JobValues, ...]:
+        """Every job; none of a platform without one, nor one whose recipe is unknown."""
+        return tuple(view.job for view in self.views if view.job)
+
     @cached_property
     def job_objects(self) -> list[dict[str, Any]]:
-        """The Kubernetes objects of the job, built once, in the order of creation; none while its recipe is unknown."""
-        return rayjob.documents(self.job) if self.job else []
+        """The Kubernetes objects of all jobs, in the order of creation; none of one whose recipe is unknown."""
+        return [each for objects in self.objects_of.values() for each in objects]
+
+    @cached_property
+    def objects_of(self) -> dict[str, list[dict[str, Any]]]:
+        """Name of each job -> its Kubernetes objects, built once."""
+        return {job.name: rayjob.documents(job) for job in self.jobs}
 
     @cached_property
     def nic_networks(self) -> tuple[NicNetwork, ...]:
@@ -84,7 +137,10 @@ class Site:
     @property
     def services(self) -> tuple[str, ...]:
         """APIs that the site's resources need; cloudresourcemanager is for the project's IAM members."""
-        return ("cloudresourcemanager", "compute", "container", "iam", "lustre", "servicenetworking", "storage")
+        found = ["cloudresourcemanager", "compute", "container", "iam", "storage"]
+        found += ["lustre"] * self.lustre.is_used
+        found += ["servicenetworking"] * (self.lustre.is_used or self.network.access_created)
+        return tuple(sorted(found))
 
     @property
     def queue(self) -> QueueValues | None:
@@ -100,7 +156,9 @@ class Site:
     @cached_property
     def stacks(self) -> tuple[StackEntry, ...]:
         """The stacks that it has, in order of creation."""
-        return entries_of({"host"} if self.network.host_stack else ())
+        stored = self.lustre.is_used or any(not bucket.spec.exists for bucket in self.buckets)
+        decided = {"host": self.network.host_stack, "storage": stored, "workload": self.has_job}
+        return entries_of({name for name, has in decided.items() if has})
 
     def stack_name(self, stack: str) -> str:
         """``nemo-rl-network``: the name of the stack, its workspace and its state."""
@@ -113,12 +171,30 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
     lustre = lustre_values(
         profile.storage.lustre, catalog, site=profile.site, project=profile.project, zone=profile.zone
     )
-    network = network_values(profile.network, site=profile.site, project=profile.project, lustre_name=lustre.name)
+    region = profile.region or region_of(profile.zone)
+    buckets = bucket_values(profile.storage, region=region)
+    network = network_values(
+        profile.network,
+        site=profile.site,
+        project=profile.project,
+        lustre_name=lustre.name,
+        lustre=lustre.is_made,
+    )
     defaults = PoolDefaults(profile.project, profile.zone, profile.reservation, profile.cluster.max_pods_per_node)
     pools = pool_values(profile.gpu, catalog, defaults)
     fabrics = fabrics_of(profile.gpu, pools, site=profile.site, zone=profile.zone, project=network.project)
-    file = config_file(profile, catalog, folder)
-    job = resolve_job(profile, catalog, lustre, fabrics, pools, file)
+    volumes = Volumes(shared_volume(profile.storage, lustre), buckets)
+
+    def part(spec: WorkloadSpec, index: int = 0) -> JobPart:
+        own = profile.model_copy(update={"workload": spec})
+        file = config_file(own, catalog, folder)
+        return JobPart(index, spec, resolve_job(own, catalog, volumes, fabrics, pools, file), file)
+
+    workload = profile.workload
+    entries = workload.jobs if workload.mode != "none" else []
+    parts = tuple(part(workload.of(entry), index) for index, entry in enumerate(entries))
+    first = parts[0] if parts else part(workload)
+    jobs = [each.job for each in parts or (first,) if each.job]
     own = {"environment": profile.environment, "managed-by": "groundplan", "site": profile.site}
     return Site(
         profile=profile,
@@ -126,10 +202,12 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
         name=profile.site,
         project=profile.project,
         zone=profile.zone,
-        region=profile.region or region_of(profile.zone),
+        region=region,
         labels=dict(sorted((profile.labels | own).items())),
         network=network,
         lustre=lustre,
+        buckets=buckets,
+        shared=volumes.shared,
         cluster=cluster_values(
             profile.cluster,
             catalog,
@@ -139,8 +217,9 @@ def resolve(profile: Profile, folder: Path = Path(), as_of: date | None = None) 
         ),
         fabrics=fabrics,
         pools=pools,
-        secrets=job.site_secrets if job else profile.secrets,
-        job=job,
-        config_file=file,
+        secrets=next((job.site_secrets for job in jobs if job.site_secrets.hugging_face), profile.secrets),
+        job=first.job,
+        config_file=first.file,
+        parts=parts,
         as_of=as_of,
     )

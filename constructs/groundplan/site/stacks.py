@@ -22,7 +22,7 @@ class StackEntry:
     providers: tuple[str, ...] = ("google",)
     """Terraform providers that it uses, all of hashicorp's."""
     optional: bool = False
-    """Whether a site has it only when its profile asks for it."""
+    """Whether a profile decides that a site has it."""
     destroy: str = ""
     """What somebody should know who destroys it (Markdown)."""
     destroy_protected: str = ""
@@ -46,6 +46,7 @@ REGISTRY = (
     StackEntry(
         "storage",
         needs=("network",),
+        optional=True,
         destroy="**the Lustre instance and all its data**; copy what is to stay",
     ),
     StackEntry(
@@ -64,6 +65,7 @@ REGISTRY = (
         "workload",
         needs=("platform",),
         providers=_IN_CLUSTER,
+        optional=True,
         destroy="stops the job and removes its pods, which hold the GPU networks",
     ),
 )

@@ -9,6 +9,7 @@ from typing import Annotated
 from cdktf import ITerraformDependable, TerraformResourceLifecycle
 from cdktf_cdktf_provider_google import lustre_instance as lustre
 from cdktf_cdktf_provider_google import storage_bucket as storage
+from cdktf_cdktf_provider_google.data_google_lustre_instance import DataGoogleLustreInstance
 from cdktf_cdktf_provider_google.storage_bucket_iam_member import StorageBucketIamMember
 from constructs import Construct
 from pydantic import Field
@@ -113,9 +114,49 @@ class LustreInstance(Part):
         return ExistingLustre(name=own.name, project=own.project, zone=own.zone, filesystem=own.filesystem)
 
     @staticmethod
-    def existing(*, name: str, project: str, zone: str, filesystem: str) -> ExistingLustre:
+    def existing(*, name: str, project: str, zone: str, filesystem: str | None = None) -> ExistingLustre:
         """An instance that is there already; nothing is created."""
         return ExistingLustre(name=name, project=project, zone=zone, filesystem=filesystem)
+
+
+@dataclass(frozen=True, kw_only=True, config=PROPS)
+class ExistingLustreProps:
+    """An instance that is there already, and what must be true of it."""
+
+    lustre: ExistingLustre
+    """The instance: ``LustreInstance.existing(...)``."""
+    network: Text
+    """Name of the VPC that it must stand in, which is the cluster's: pods reach it in no other."""
+    legacy_port: bool = False
+    """Whether its servers use port 6988 (`gke_support_enabled`), as the cluster does. Default: no."""
+
+
+class ExistingLustreCheck(Part):
+    """Looks at an instance that is there already: ``data.google_lustre_instance.<id>``. A plan fails where it is not in
+    the VPC or not of the port that it must be."""
+
+    def __init__(self, scope: Construct, id_: str, props: ExistingLustreProps) -> None:
+        super().__init__(scope, id_)
+        own = props.lustre
+        legacy = str(props.legacy_port).lower()
+        self.instance = DataGoogleLustreInstance(scope, id_, instance_id=own.name, zone=own.zone, project=own.project)
+        """The cdktf data source."""
+        # As plain overrides: a condition speaks of `self`, for which the bindings have no reference.
+        self.instance.add_override(
+            "lifecycle.postcondition",
+            [
+                {
+                    "condition": f'${{endswith(self.network, "/networks/{props.network}")}}',
+                    "error_message": f"The Lustre instance {own.name} does not stand in the network {props.network}, "
+                    "which is the cluster's: no pod would reach it.",
+                },
+                {
+                    "condition": f"${{self.gke_support_enabled == {legacy}}}",
+                    "error_message": f"The Lustre instance {own.name} has another port than the cluster: "
+                    f"storage.lustre.legacy_port must be what its gke_support_enabled says, and is {legacy}.",
+                },
+            ],
+        )
 
 
 @dataclass(frozen=True, kw_only=True, config=PROPS)
@@ -132,6 +173,12 @@ class BucketProps:
     """Keep overwritten and deleted objects as old versions. Default: yes."""
     retention_days: Annotated[int, Field(ge=1)] = 30
     """Days after which old versions are deleted. Default: 30."""
+    hierarchical: bool = False
+    """Folders that can be renamed at once; keeps no old versions. A change replaces the bucket. Default: no."""
+    soft_delete_days: Annotated[int, Field(ge=0, le=90)] | None = None
+    """Days for which deleted objects can be restored: 0, or 7 to 90. Default: Google's, 7."""
+    delete_after_days: Annotated[int, Field(ge=1)] | None = None
+    """Days after which any object is deleted. Default: never."""
     prevent_destroy: bool = False
     """A plan that would destroy or replace the bucket fails. Default: no."""
     labels: Labels = field(default_factory=dict)
@@ -151,17 +198,35 @@ class ExistingBucket:
         return f"gs://{self.name}"
 
 
+_DAY = 86_400
+
+
+def _delete(condition: storage.StorageBucketLifecycleRuleCondition) -> storage.StorageBucketLifecycleRule:
+    return storage.StorageBucketLifecycleRule(
+        action=storage.StorageBucketLifecycleRuleAction(type="Delete"), condition=condition
+    )
+
+
 class Bucket(Part):
     """A bucket without public access or per-object rights: ``google_storage_bucket.<id>``."""
 
     def __init__(self, scope: Construct, id_: str, props: BucketProps) -> None:
         super().__init__(scope, id_)
-        old_versions = storage.StorageBucketLifecycleRule(
-            action=storage.StorageBucketLifecycleRuleAction(type="Delete"),
-            condition=storage.StorageBucketLifecycleRuleCondition(
+        rules = []
+        if props.versioning:
+            old_versions = storage.StorageBucketLifecycleRuleCondition(
                 days_since_noncurrent_time=props.retention_days, with_state="ARCHIVED"
-            ),
-        )
+            )
+            rules.append(_delete(old_versions))
+        if props.delete_after_days:
+            old = storage.StorageBucketLifecycleRuleCondition(age=props.delete_after_days, with_state="LIVE")
+            rules.append(_delete(old))
+        soft_delete, folders = None, None
+        if props.soft_delete_days is not None:
+            seconds = props.soft_delete_days * _DAY
+            soft_delete = storage.StorageBucketSoftDeletePolicy(retention_duration_seconds=seconds)
+        if props.hierarchical:
+            folders = storage.StorageBucketHierarchicalNamespace(enabled=True)
         self.bucket = storage.StorageBucket(
             scope,
             id_,
@@ -173,7 +238,9 @@ class Bucket(Part):
             public_access_prevention="enforced",
             force_destroy=False,
             versioning=storage.StorageBucketVersioning(enabled=props.versioning),
-            lifecycle_rule=[old_versions] if props.versioning else None,
+            lifecycle_rule=rules or None,
+            hierarchical_namespace=folders,
+            soft_delete_policy=soft_delete,
             labels=dict(props.labels) or None,
             lifecycle=kept(props.prevent_destroy),
         )

@@ -1,17 +1,23 @@
-"""What can be wrong with Managed Lustre and the buckets."""
+"""What can be wrong with Managed Lustre, and with where it and others are mounted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from findings import Problem, ProfilePath, Severity, rule
+from findings import Problem, ProfilePath, Severity, dotted, rule
+from groundplan.catalog.entries import LustreTier
 from groundplan.cluster.rules import version_floors
 from groundplan.kernel.gke import is_below, region_of
 from groundplan.site.resolve import Site
 
 _LUSTRE: ProfilePath = ("storage", "lustre")
 _CAPACITY: ProfilePath = (*_LUSTRE, "capacity_gib")
+
+
+def _tier(site: Site) -> LustreTier | None:
+    """The tier of the instance that the site makes; None when it makes none, or there is no such tier."""
+    return site.catalog.tiers.get(site.lustre.throughput) if site.lustre.is_made else None
 
 
 @rule("lustre-throughput")
@@ -23,7 +29,7 @@ def lustre_throughput(site: Site) -> Iterator[Problem]:
     Mend: one of the tiers; a change later replaces the instance and its data.
     """
     value, tiers = site.lustre.throughput, sorted(site.catalog.tiers)
-    if not site.catalog.has_tier(value):
+    if site.lustre.is_made and not site.catalog.has_tier(value):
         near = min(tiers, key=lambda tier: abs(tier - value))
         yield Problem(
             (*_LUSTRE, "throughput"),
@@ -42,7 +48,7 @@ def lustre_capacity_least(site: Site) -> Iterator[Problem]:
 
     Mend: the least capacity of the tier, or a tier that takes so little.
     """
-    tier, capacity = site.catalog.tiers.get(site.lustre.throughput), site.lustre.capacity_gib
+    tier, capacity = _tier(site), site.lustre.capacity_gib
     if not tier or not tier.is_below_least(capacity):
         return
     others = [t for t in site.catalog.tiers.values() if t.throughput > tier.throughput and t.min <= capacity]
@@ -64,7 +70,7 @@ def lustre_capacity_most(site: Site) -> Iterator[Problem]:
 
     Mend: less capacity, or a second site.
     """
-    tier, capacity = site.catalog.tiers.get(site.lustre.throughput), site.lustre.capacity_gib
+    tier, capacity = _tier(site), site.lustre.capacity_gib
     if not tier:
         return
     if capacity > tier.max:
@@ -96,7 +102,7 @@ def lustre_capacity_step(site: Site) -> Iterator[Problem]:
 
     Mend: the next capacity up that fits; it can grow later and never shrink.
     """
-    tier, capacity = site.catalog.tiers.get(site.lustre.throughput), site.lustre.capacity_gib
+    tier, capacity = _tier(site), site.lustre.capacity_gib
     if not tier or not tier.min <= capacity <= tier.max:
         return
     step = tier.coarse_step if capacity > tier.coarse_above else tier.step
@@ -120,7 +126,8 @@ def lustre_zone(site: Site) -> Iterator[Problem]:
     """The Lustre instance stands away from the GPU nodes.
 
     In another region the cluster's subnetwork cannot reach it at the speed of any tier, and it is refused; in another
-    zone of the region it works, slower and charged by traffic, and is a warning. (Where `storage.lustre.zone` is not
+    zone of the region it works, slower and charged by traffic: a warning of a new instance, and refused of an existing
+    one, of which a slip of the pen is likelier. (Where `storage.lustre.zone` is not
     given, it is the GPU nodes' zone that is wrong, which roce-zone or zone-apart say.)
 
     Source: Managed Lustre documentation, "Create an instance" (choose the zone of the clients).
@@ -129,11 +136,18 @@ def lustre_zone(site: Site) -> Iterator[Problem]:
     """
     zone = site.lustre.zone
     gpu_zones = sorted({pool.zone for pool in site.pools})
-    if site.profile.storage.lustre.zone is None:
+    if site.profile.storage.lustre.zone is None or not site.lustre.is_used:
         return
     if region_of(zone) != site.region:
         message = f"`storage.lustre.zone` {zone} is not in the cluster's region {site.region}"
-        yield Problem((*_LUSTRE, "zone"), message, "leave it out")
+        hint = "leave it out" if site.lustre.is_made else f"use an instance of {site.zone}, or `mode: new`"
+        yield Problem((*_LUSTRE, "zone"), message, hint)
+    elif zone not in gpu_zones and not site.lustre.is_made:
+        yield Problem(
+            (*_LUSTRE, "zone"),
+            f"the Lustre instance {site.lustre.name} stands in {zone}, the GPU nodes in {' and '.join(gpu_zones)}",
+            f"use an instance of {gpu_zones[0]}, or `mode: new`; or put the pools into {zone}",
+        )
     elif zone not in gpu_zones:
         yield Problem(
             (*_LUSTRE, "zone"),
@@ -156,6 +170,8 @@ def lustre_port(site: Site) -> Iterator[Problem]:
 
     Mend: `legacy_port: true` with an old version; otherwise leave it out.
     """
+    if not site.lustre.is_used:
+        return
     version, legacy = site.profile.cluster.version, site.lustre.legacy_port
     floor, cautious = (site.catalog.gke[name] for name in ("lustre_default_port", "lustre_default_port_cautious"))
     path = (*_LUSTRE, "legacy_port")
@@ -217,7 +233,7 @@ _NEMO = "/opt/nemo"
 
 @rule("lustre-mount-path")
 def lustre_mount_path(site: Site) -> Iterator[Problem]:
-    """Lustre would be mounted over a folder that pods need.
+    """A volume would be mounted over a folder that pods need: Lustre, a claim or a bucket.
 
     A mount hides what stands there: the NVIDIA driver and gIB under /usr/local, NeMo RL under /opt, shared memory under
     /dev, Ray's sessions under /tmp, service account tokens under /var/run. A folder that is one of them, lies in one or
@@ -229,57 +245,49 @@ def lustre_mount_path(site: Site) -> Iterator[Problem]:
 
     Mend: a folder of its own, such as /data.
     """
-    path = PurePosixPath(site.lustre.mount_path)
-    if ".." in path.parts or "." in site.lustre.mount_path.split("/"):
-        taken = "its parent folders"
+    for where, folder in mounts_of(site):
+        if taken := _taken(folder):
+            message = f"`{dotted(where)}` {folder} would hide {taken}"
+            yield Problem(where, message, "use a folder of its own, such as /data")
+
+
+def mounts_of(site: Site) -> Iterator[tuple[ProfilePath, str]]:
+    """Where pods mount what the profile says, and where it says so."""
+    if site.shared.kind == "lustre":
+        yield (*_LUSTRE, "mount_path"), site.shared.mount_path
     else:
-        parents = {str(path), *(str(parent) for parent in path.parents)}
-        taken = next((f for f in _TAKEN if f in parents or PurePosixPath(f).is_relative_to(path)), "")
-        if not taken and str(path).lower().startswith(_NEMO):
-            taken = f"NeMo's own folders {_NEMO}*"
-    if taken:
-        yield Problem(
-            (*_LUSTRE, "mount_path"),
-            f"`storage.lustre.mount_path` {site.lustre.mount_path} would hide {taken}",
-            "use a folder of its own, such as /data",
-        )
+        yield ("storage", "jobs", "mount_path"), site.shared.mount_path
+    for bucket in site.buckets:
+        if bucket.mount and bucket.name != site.shared.bucket:
+            yield ("storage", "buckets", bucket.index, "mount"), bucket.mount
 
 
-@rule("bucket-location", Severity.WARNING)
-def bucket_location(site: Site) -> Iterator[Problem]:
-    """A bucket stands in another region than the cluster.
+def _taken(folder: str) -> str:
+    """The folder that a mount at `folder` would hide; empty when it hides none."""
+    path = PurePosixPath(folder)
+    if ".." in path.parts or "." in folder.split("/"):
+        return "its parent folders"
+    parents = {str(path), *(str(parent) for parent in path.parents)}
+    found = next((f for f in _TAKEN if f in parents or PurePosixPath(f).is_relative_to(path)), "")
+    if not found and str(path).lower().startswith(_NEMO):
+        return f"NeMo's own folders {_NEMO}*"
+    return found
 
-    Traffic between regions is slow and charged. Multi-regions (US, EU, ASIA) and dual regions pass.
 
-    Source: Cloud Storage documentation, "Bucket locations" and its pricing, data transfer between locations.
+@rule("mount-twice")
+def mount_twice(site: Site) -> Iterator[Problem]:
+    """Two volumes are mounted at one folder, or one within another.
 
-    Mend: leave `location` out.
+    The second hides what the first has there; which one that is depends on the order of the pod's mounts.
+
+    Source: Kubernetes API, Container `volumeMounts` ("must be unique" by mountPath); mount(8).
+
+    Mend: a folder of its own for each.
     """
-    for index, bucket in enumerate(site.profile.storage.buckets):
-        location = (bucket.location or site.region).lower()
-        if "-" in location and location != site.region:
-            yield Problem(
-                ("storage", "buckets", index, "location"),
-                f"the bucket {bucket.name} stands in {location}, the cluster in {site.region}",
-                "leave `location` out",
-            )
-
-
-@rule("bucket-location-word")
-def bucket_location_word(site: Site) -> Iterator[Problem]:
-    """A bucket's location is no region, dual-region or multi-region.
-
-    Source: Cloud Storage documentation, "Bucket locations".
-
-    Mend: a region such as us-central1, a multi-region (US, EU, ASIA), or leave it out.
-    """
-    for index, bucket in enumerate(site.profile.storage.buckets):
-        location = (bucket.location or site.region).lower()
-        plain = location.replace("-", "")
-        zone = location.count("-") > 1
-        if zone or not plain.isalnum() or not plain.isascii() or len(plain) < 2:
-            yield Problem(
-                ("storage", "buckets", index, "location"),
-                f"the bucket {bucket.name} has the location {bucket.location}, which is no region",
-                f"leave it out, or use {site.region}",
-            )
+    found = list(mounts_of(site))
+    for n, (where, folder) in enumerate(found):
+        path = PurePosixPath(folder)
+        for other, before in found[:n]:
+            if path.is_relative_to(before) or PurePosixPath(before).is_relative_to(path):
+                message = f"`{dotted(where)}` {folder} and `{dotted(other)}` {before} lie in one another"
+                yield Problem(where, message, "give each a folder of its own")

@@ -6,7 +6,14 @@ from constructs import Construct
 
 from groundplan.site.resolve import Site
 from groundplan.site.stack import SiteStack
-from groundplan.storage.constructs import Bucket, BucketProps, LustreInstance, LustreInstanceProps
+from groundplan.storage.constructs import (
+    Bucket,
+    BucketProps,
+    ExistingLustreCheck,
+    ExistingLustreProps,
+    LustreInstance,
+    LustreInstanceProps,
+)
 
 
 class StorageStack(SiteStack):
@@ -14,7 +21,10 @@ class StorageStack(SiteStack):
 
     def __init__(self, scope: Construct, site: Site) -> None:
         super().__init__(scope, site, "storage")
-        self.lustre = LustreInstance(self, "lustre", lustre_props(site))
+        if site.lustre.is_made:
+            LustreInstance(self, "lustre", lustre_props(site))
+        elif site.lustre.is_used:
+            ExistingLustreCheck(self, "lustre", existing_props(site))
         self.buckets = [Bucket(self, f"bucket-{props.name}", props) for props in bucket_props(site)]
 
 
@@ -35,17 +45,28 @@ def lustre_props(site: Site) -> LustreInstanceProps:
     )
 
 
+def existing_props(site: Site) -> ExistingLustreProps:
+    """The instance that is there already."""
+    return ExistingLustreProps(
+        lustre=site.lustre.reference, network=site.network.vpc, legacy_port=site.lustre.legacy_port
+    )
+
+
 def bucket_props(site: Site) -> list[BucketProps]:
-    """The site's own buckets."""
+    """The buckets that the site makes."""
     return [
         BucketProps(
             name=bucket.name,
             project=site.project,
-            location=bucket.location or site.region,
+            location=bucket.location,
             versioning=bucket.versioning,
-            retention_days=bucket.retention_days,
+            retention_days=bucket.spec.retention_days,
+            hierarchical=bucket.hierarchical,
+            soft_delete_days=bucket.spec.soft_delete_days,
+            delete_after_days=bucket.spec.delete_after_days,
             prevent_destroy=site.prevent_destroy,
             labels=site.labels,
         )
-        for bucket in site.profile.storage.buckets
+        for bucket in site.buckets
+        if not bucket.spec.exists
     ]

@@ -61,7 +61,7 @@ def resume_from(site: Site) -> Iterator[Problem]:
     if not job.config.on("checkpointing.enabled"):
         message = f"workload.resume_from {job.spec.resume_from}: checkpointing is off, and none is loaded"
         yield Problem(path, message, "set `checkpointing.enabled: true`, or leave resume_from out")
-    elif job.checkpoints != f"{job.folder}/checkpoints":
+    elif job.checkpoints != job.checkpoints_of(job.name):
         message = (
             f"workload.resume_from {job.spec.resume_from}: checkpointing.checkpoint_dir {job.checkpoints} names a "
             "folder of its own"
@@ -91,3 +91,18 @@ def job_suspend(site: Site) -> Iterator[Problem]:
     elif not job.config.on("checkpointing.enabled"):
         message = "workload.suspend: checkpointing is off, so that the job starts over when it goes on"
         yield Problem(path, message, "set `checkpointing.enabled: true`, or leave suspend out")
+
+
+@rule("no-job", Severity.WARNING)
+def no_job(site: Site) -> Iterator[Problem]:
+    """A platform without a job has keys of a job, of which nothing is made and nothing is judged.
+
+    Source: groundplan's own layout, docs/building-blocks.md: with `workload.mode: none` there is no workload stack.
+
+    Mend: leave the keys out, or use `mode: job`.
+    """
+    if site.has_job:
+        return
+    for name in sorted(site.profile.workload.model_fields_set - {"mode"}):
+        message = f"workload.{name} has no effect with mode none, which makes no job"
+        yield Problem(("workload", name), message, "leave it out, or set `mode: job`")

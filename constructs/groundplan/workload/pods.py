@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
+from groundplan.gpu.fabric_values import Nic
 from groundplan.gpu.values import PoolValues, gpu_toleration, own_tolerations
 from groundplan.kernel.gke import ACCELERATOR_LABEL, MANAGED_NETWORKS_LABEL, POOL_LABEL
 from groundplan.kernel.quantities import MIB, parse_bytes
+from groundplan.storage.buckets import sidecar_annotations
 from groundplan.workload import claims, preflight, waiting
 from groundplan.workload.environment import container_environment
 from groundplan.workload.script import FOLDER
@@ -38,20 +41,20 @@ def head_group(job: JobValues) -> dict[str, Any]:
 def worker_group(job: JobValues, share: Share) -> dict[str, Any]:
     """The workers of one pool: one pod a node. Replicas are fixed, for a training that loses a node has to start again
     anyway."""
-    annotations = _network_annotations(job)
+    own = network_annotations(job.nics)
     if job.pool and job.pool.gpu:
-        annotations |= job.transport.annotations(job.pool.gpu)
+        own |= job.transport.annotations(job.pool.gpu)
     if job.spec.preflight.enabled:
-        annotations[preflight.OWN_COMMAND] = "true"
+        own[preflight.OWN_COMMAND] = "true"
     if job.queue and job.queue.topology:
-        annotations["kueue.x-k8s.io/podset-preferred-topology"] = job.queue.topology
+        own["kueue.x-k8s.io/podset-preferred-topology"] = job.queue.topology
     return {
         "groupName": f"gpu{share.end}",
         "replicas": share.nodes,
         "minReplicas": share.nodes,
         "maxReplicas": share.nodes,
         "rayStartParams": _start_params(job.worker_shm),
-        "template": _template(job, _worker_spec(job, share), annotations),
+        "template": _template(job, _worker_spec(job, share), own),
     }
 
 
@@ -64,19 +67,19 @@ def _start_params(shm: str) -> dict[str, str]:
     return {"object-store-memory": str(object_store_bytes(shm)), **WORKER_PORTS}
 
 
-def _template(job: JobValues, spec: dict[str, Any], annotations: dict[str, str]) -> dict[str, Any]:
+def _template(job: JobValues, spec: dict[str, Any], own: dict[str, str]) -> dict[str, Any]:
     labels = {JOB_LABEL: job.name, "app.kubernetes.io/part-of": job.site}
-    annotations = {SAFE_TO_EVICT: "false", **annotations}
-    return {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
+    found = {SAFE_TO_EVICT: "false", **own, **fuse_annotations(job)}
+    return {"metadata": {"labels": labels, "annotations": found}, "spec": spec}
 
 
-def _network_annotations(job: JobValues) -> dict[str, str]:
+def network_annotations(nics: Sequence[Nic]) -> dict[str, str]:
     """The NICs. They are read from the pod template and from nowhere else; without them a pod has no RDMA. A machine
     without a fabric has the primary one alone, and wants no annotation."""
-    if not job.nics:
+    if not nics:
         return {}
     interfaces = [{"interfaceName": "eth0", "network": "default"}]
-    interfaces += [{"interfaceName": nic.interface, "network": nic.name} for nic in job.nics]
+    interfaces += [{"interfaceName": nic.interface, "network": nic.name} for nic in nics]
     return {
         "networking.gke.io/default-interface": "eth0",
         "networking.gke.io/interfaces": json.dumps(interfaces, separators=(",", ":")),
@@ -97,14 +100,23 @@ def cpu_placement(job: JobValues) -> dict[str, Any]:
     return {"nodeSelector": {POOL_LABEL: job.cpu_pool}}
 
 
-def lustre_volume(job: JobValues) -> dict[str, Any]:
-    """The file system that all pods share."""
-    return {"name": "lustre", "persistentVolumeClaim": {"claimName": job.claim}}
+def shared_volumes(job: JobValues) -> list[dict[str, Any]]:
+    """The file systems that all pods share: the shared volume, and the buckets that are mounted."""
+    own, buckets = job.volumes.shared, [bucket.volume() for bucket in job.volumes.mounted]
+    claim = {"name": own.name, "persistentVolumeClaim": {"claimName": own.claim}}
+    return [claim, *buckets] if own.claim else buckets
 
 
-def lustre_mount(job: JobValues) -> dict[str, Any]:
-    """Where it is mounted."""
-    return {"name": "lustre", "mountPath": job.mount_path}
+def shared_mounts(job: JobValues) -> list[dict[str, Any]]:
+    """Where they are mounted."""
+    own, buckets = job.volumes.shared, [bucket.volume_mount() for bucket in job.volumes.mounted]
+    claim = {"name": own.name, "mountPath": own.mount_path}
+    return [claim, *buckets] if own.claim else buckets
+
+
+def fuse_annotations(job: JobValues) -> dict[str, str]:
+    """Of each pod that mounts buckets: GKE's sidecar and its sizes."""
+    return sidecar_annotations(job.fuse) if job.volumes.mounted else {}
 
 
 def _shm(size: str) -> dict[str, Any]:
@@ -137,7 +149,7 @@ def _head_spec(job: JobValues) -> dict[str, Any]:
         "volumeMounts": [
             {"name": "scripts", "mountPath": FOLDER, "readOnly": True},
             {"name": "shm", "mountPath": "/dev/shm"},
-            lustre_mount(job),
+            *shared_mounts(job),
         ],
     }
     scripts = {"name": "scripts", "configMap": {"name": job.name}}
@@ -145,7 +157,7 @@ def _head_spec(job: JobValues) -> dict[str, Any]:
         **pod_base(job),
         **cpu_placement(job),
         "containers": [container],
-        "volumes": [scripts, _shm(job.spec.head.shm), lustre_volume(job)],
+        "volumes": [scripts, _shm(job.spec.head.shm), *shared_volumes(job)],
     }
 
 
@@ -156,7 +168,7 @@ def worker_resources(job: JobValues) -> dict[str, str]:
 
 def _worker_spec(job: JobValues, share: Share) -> dict[str, Any]:
     resources = worker_resources(job)
-    mounts = [{"name": "shm", "mountPath": "/dev/shm"}, lustre_mount(job)]
+    mounts = [{"name": "shm", "mountPath": "/dev/shm"}, *shared_mounts(job)]
     mounts += job.transport.mounts()
     container: dict[str, Any] = {
         "name": "ray-worker",
@@ -167,12 +179,12 @@ def _worker_spec(job: JobValues, share: Share) -> dict[str, Any]:
         "securityContext": security_context(job),
         "volumeMounts": mounts,
     }
-    volumes = [_shm(job.worker_shm), lustre_volume(job)]
+    volumes = [_shm(job.worker_shm), *shared_volumes(job)]
     volumes += job.transport.volumes()
     spec: dict[str, Any] = {
         **pod_base(job),
-        "nodeSelector": _worker_selector(share.pool),
-        "tolerations": tolerations(job),
+        "nodeSelector": worker_selector(share.pool),
+        "tolerations": tolerations(job.pool),
         "containers": [container],
         "volumes": volumes,
     }
@@ -194,17 +206,17 @@ def security_context(job: JobValues) -> dict[str, Any]:
     return {"privileged": True} if job.spec.worker.privileged else {"capabilities": {"add": ["IPC_LOCK"]}}
 
 
-def _worker_selector(pool: PoolValues) -> dict[str, str]:
+def worker_selector(pool: PoolValues) -> dict[str, str]:
     """The accelerator too, though the pool implies it: Kueue chooses a flavor by it before GKE adds anything."""
     managed = {MANAGED_NETWORKS_LABEL: "auto"} if pool.claimed_nics else {}
     return {ACCELERATOR_LABEL: pool.accelerator, POOL_LABEL: pool.name, **managed}
 
 
-def tolerations(job: JobValues) -> list[dict[str, str]]:
+def tolerations(pool: PoolValues | None) -> list[dict[str, str]]:
     """GKE's own taint of GPU nodes, written out for Kueue (kuberay PR 1914), and the pool's own."""
     found = [gpu_toleration()]
-    if job.pool is None:
+    if pool is None:
         return found
-    if job.pool.capacity == "queued":
+    if pool.capacity == "queued":
         found.append({"key": "cloud.google.com/gke-queued", "operator": "Exists", "effect": "NoSchedule"})
-    return [*found, *own_tolerations(job.pool)]
+    return [*found, *own_tolerations(pool)]

@@ -10,7 +10,7 @@ import shlex
 from typing import Any
 
 from groundplan.workload.environment import container_environment
-from groundplan.workload.pods import cpu_placement, lustre_mount, lustre_volume, pod_base
+from groundplan.workload.pods import cpu_placement, fuse_annotations, pod_base, shared_mounts, shared_volumes
 from groundplan.workload.values import JobValues
 
 #: Variables that keep Hugging Face's libraries from downloading: not for this Job.
@@ -28,15 +28,18 @@ def documents(job: JobValues) -> list[dict[str, Any]]:
         "command": ["bash", "-c", _script(job)],
         "env": [each for each in container_environment(job) if each["name"] not in OFFLINE],
         "resources": {"requests": {"cpu": "2", "memory": "8Gi"}, "limits": {"memory": "16Gi"}},
-        "volumeMounts": [lustre_mount(job)],
+        "volumeMounts": shared_mounts(job),
     }
     pod = {
         **pod_base(job),
         **cpu_placement(job),
         "restartPolicy": "Never",
         "containers": [container],
-        "volumes": [lustre_volume(job)],
+        "volumes": shared_volumes(job),
     }
+    metadata: dict[str, Any] = {"labels": {"app.kubernetes.io/part-of": job.site}}
+    if mounts := fuse_annotations(job):
+        metadata["annotations"] = mounts
     return [
         {
             "apiVersion": "batch/v1",
@@ -49,7 +52,7 @@ def documents(job: JobValues) -> list[dict[str, Any]]:
                     "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
                 },
                 "activeDeadlineSeconds": job.spec.prefetch.timeout_minutes * 60,
-                "template": {"metadata": {"labels": {"app.kubernetes.io/part-of": job.site}}, "spec": pod},
+                "template": {"metadata": metadata, "spec": pod},
             },
         }
     ]

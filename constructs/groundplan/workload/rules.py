@@ -18,11 +18,13 @@ from groundplan.site.resolve import Site
 from groundplan.workload import (
     export_rules,
     fit_rules,
+    jobs_rules,
     lifecycle_rules,
     local_rules,
     queue_rules,
     recipe_rules,
     training_rules,
+    volume_rules,
 )
 from groundplan.workload.environment import MANAGED, environment_of
 from groundplan.workload.values import JobValues
@@ -30,11 +32,13 @@ from groundplan.workload.values import JobValues
 __all__ = [
     "export_rules",
     "fit_rules",
+    "jobs_rules",
     "lifecycle_rules",
     "local_rules",
     "queue_rules",
     "recipe_rules",
     "training_rules",
+    "volume_rules",
 ]
 
 _RELEASE_TAG = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")

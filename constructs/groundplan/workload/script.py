@@ -104,7 +104,7 @@ def _folders(job: JobValues) -> list[str]:
     lines = [""]
     if job.spec.resume_from:
         lines.append(f"mkdir -p {logs}")
-        old = shlex.quote(f"{job.folder_of(job.spec.resume_from)}/checkpoints")
+        old = shlex.quote(job.checkpoints_of(job.spec.resume_from))
         lines += [
             f"# workload.resume_from: the checkpoints of {job.spec.resume_from} are this job's.",
             f"[ -n \"$(find {old}/ -maxdepth 1 -name 'step_*' -print -quit)\" ] || stop 1 'no checkpoint in {old}'",

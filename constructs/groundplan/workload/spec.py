@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from groundplan.kernel.fields import (
+    BucketName,
     ClusterName,
     Count,
     Image,
@@ -90,11 +91,12 @@ class Export(Section):
     """Convert when the training has succeeded."""
 
 
-class WorkloadSpec(Section):
-    """The training job."""
+class JobKeys(Section):
+    """The keys of a job."""
 
-    mode: Literal["job", "cluster"] = "job"
-    """job: a RayJob that trains and stops. cluster: a RayCluster that stays, to log in to and start scripts on."""
+    mode: Literal["job", "cluster", "none"] = "job"
+    """job: a RayJob that trains and stops. cluster: a RayCluster that stays, to log in to and start scripts on. none: a
+    platform without a job; the workload stack is not made."""
     name: NamePrefix | None = None
     """Start of the RayJob's name; a hash of the job is added. Default: the recipe's name."""
     recipe: str = "grpo-gemma3-27b-gsm8k"
@@ -135,6 +137,10 @@ class WorkloadSpec(Section):
     """Minutes that the Ray cluster may take to become ready (KubeRay 1.6 and newer)."""
     keep_minutes: Annotated[int, Field(ge=0, le=10080)] = 10
     """Minutes that pods are kept after the job has ended, to read their logs."""
+    checkpoints: BucketName | None = None
+    """Bucket of the checkpoints: one of `storage.buckets` that pods mount. Default: the shared volume."""
+    data: BucketName | None = None
+    """Bucket of prepared data: one of `storage.buckets` that pods mount. Default: the shared volume."""
     head: Head = Head()
     """Ray head."""
     worker: Worker = Worker()
@@ -145,3 +151,33 @@ class WorkloadSpec(Section):
     """Model download before the training."""
     export: Export = Export()
     """Hugging Face format after the training."""
+
+
+class JobEntry(JobKeys):
+    """One of several jobs. Every key of `workload` may stand here too; one that does not is the section's."""
+
+    name: NamePrefix
+    """Start of the RayJob's name, and of its Helm release: no two jobs have the same."""
+    mode: Literal["job", "cluster"] = "job"
+    """job or cluster, as of the section."""
+
+
+class WorkloadSpec(JobKeys):
+    """The training job, or several."""
+
+    jobs: list[JobEntry] = []
+    """Several jobs of the site, each with a release of its own. What stands beside this list holds for all of them;
+    `overrides` and `environment` of an entry are put over the section's. Default: one job, by the section's keys."""
+
+    def of(self, entry: JobEntry) -> WorkloadSpec:
+        """The section as one job's: the entry's keys over those of the section."""
+        keys = {key: getattr(entry, key) for key in entry.model_fields_set}
+        for key in MERGED & set(keys):
+            keys[key] = {**getattr(self, key), **keys[key]}
+        alone = self.model_copy(update=keys | {"jobs": []})
+        alone.model_fields_set.discard("jobs")
+        return alone
+
+
+#: Mappings of an entry that are put over the section's, key by key.
+MERGED = {"overrides", "environment"}

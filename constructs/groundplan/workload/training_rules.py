@@ -65,6 +65,7 @@ def training_of(job: JobValues) -> Training:
         gpu_memory_gb=gpu.memory_gb if gpu else None,
         pool=job.pool.name if job.pool else "",
         mount_path=job.mount_path,
+        mounts=job.mounts,
         folder=job.folder,
         hugging_face_token=job.site_secrets.hugging_face is not None,
         wandb_key=job.site_secrets.wandb is not None,

@@ -17,6 +17,8 @@ from groundplan.nemo_rl.hydra import Override
 from groundplan.nemo_rl.releases import Model, Recipe, Release
 from groundplan.nemo_rl.training import lies_under
 from groundplan.platform.spec import SecretsSpec
+from groundplan.storage.buckets import BucketValues, Volumes
+from groundplan.storage.spec import Fuse
 from groundplan.workload.spec import WorkloadSpec
 
 #: The key by which DTensor v2 writes a Hugging Face folder into each checkpoint.
@@ -76,9 +78,10 @@ class Share:
 class JobValues:
     """A job with everything that follows from the profile.
 
-    `base_name` is the name before the hash; `name` is the RayJob's (at most 47). `folder` on Lustre is the run's own,
-    so that a changed job never resumes from another one's checkpoints. CPUs and GPUs are whole numbers; `environment`
-    is shared by head and workers, for the driver's variables overwrite the workers' (nemo_rl/distributed).
+    `base_name` is the name before the hash; `name` is the RayJob's (at most 47). `folder` on the shared volume is the
+    run's own, so that a changed job never resumes from another one's checkpoints. CPUs and GPUs are whole numbers;
+    `environment` is shared by head and workers, for the driver's variables overwrite the workers'
+    (nemo_rl/distributed).
     """
 
     name: str
@@ -103,8 +106,9 @@ class JobValues:
     gpus: int
     cpu_pool: str
     nics: tuple[Nic, ...]
-    claim: str
-    mount_path: str
+    volumes: Volumes
+    """The shared volume and the buckets that its pods mount."""
+    fuse: Fuse
     folder: str
     config: Config
     overrides: tuple[Override, ...]
@@ -121,6 +125,11 @@ class JobValues:
     file: ConfigFile | None = None
     """The user's own configuration; None when the job has a recipe."""
     queue: Queue | None = None
+
+    @property
+    def mount_path(self) -> str:
+        """Where its pods have the shared volume."""
+        return self.volumes.shared.mount_path
 
     @property
     def least_nodes(self) -> int:
@@ -146,6 +155,10 @@ class JobValues:
         """The folder of the job called `name`, this one's or another's, on the shared file system."""
         return f"{self.mount_path}/jobs/{name}"
 
+    def checkpoints_of(self, name: str) -> str:
+        """Where groundplan puts the checkpoints of the job called `name`."""
+        return checkpoints_of(self.volumes, self.spec.checkpoints, name)
+
     @property
     def log(self) -> str:
         """File of the log that the train script keeps."""
@@ -154,7 +167,7 @@ class JobValues:
     @property
     def checkpoints(self) -> str:
         """Folder of the checkpoints."""
-        return self.config.text("checkpointing.checkpoint_dir") or f"{self.folder}/checkpoints"
+        return self.config.text("checkpointing.checkpoint_dir") or self.checkpoints_of(self.name)
 
     @property
     def megatron_folder(self) -> str:
@@ -185,8 +198,17 @@ class JobValues:
         return "dcp" if self.release.since("v0.6.0") else ""
 
     def shares(self, folder: str) -> bool:
-        """Whether `folder` lies on the file system that all pods share."""
-        return lies_under(folder, self.mount_path)
+        """Whether `folder` lies on a file system that all pods share."""
+        return any(lies_under(folder, mount) for mount in self.mounts)
+
+    @property
+    def mounts(self) -> tuple[str, ...]:
+        """Where its pods have file systems that all share: the shared volume's first."""
+        return tuple(dict.fromkeys((self.mount_path, *(bucket.mount for bucket in self.volumes.mounted))))
+
+    def bucket_at(self, folder: str) -> BucketValues | None:
+        """The bucket that `folder` lies on; None for another file system."""
+        return next((bucket for bucket in self.volumes.mounted if lies_under(folder, bucket.mount)), None)
 
     @property
     def prepares_data(self) -> bool:
@@ -196,4 +218,16 @@ class JobValues:
     @property
     def data_folder(self) -> str:
         """Where prepared data stands, for all jobs."""
-        return f"{self.mount_path}/datasets/gsm8k"
+        return data_of(self.volumes, self.spec.data)
+
+
+def checkpoints_of(volumes: Volumes, bucket: str | None, name: str) -> str:
+    """The folder of checkpoints of the job called `name`: in the bucket that is named, else on the shared volume."""
+    found = volumes.bucket(bucket)
+    return f"{found.mount if found else volumes.shared.mount_path}/jobs/{name}/checkpoints"
+
+
+def data_of(volumes: Volumes, bucket: str | None) -> str:
+    """The folder of GSM8K's files: in the bucket that is named, else on the shared volume."""
+    found = volumes.bucket(bucket)
+    return f"{found.mount if found else volumes.shared.mount_path}/datasets/gsm8k"

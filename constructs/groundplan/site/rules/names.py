@@ -46,9 +46,12 @@ def names_of(site: Site) -> Iterator[Name]:
     yield Name("node pool", cluster, site.profile.cluster.cpu_pool.name, ("cluster", "cpu_pool", "name"), 40)
     for pool in site.pools:
         yield Name("node pool", cluster, pool.name, ("gpu", "pools", pool.index, "name"), 40)
-    yield Name("Lustre instance", f"{project}/{site.lustre.zone}", site.lustre.name, ("storage", "lustre", "name"))
-    for index, bucket in enumerate(site.profile.storage.buckets):
-        yield Name("bucket", "", bucket.name, ("storage", "buckets", index, "name"))
+    if site.lustre.is_used:
+        scope, made = f"{site.lustre.project}/{site.lustre.zone}", site.lustre.is_made
+        yield Name("Lustre instance", scope, site.lustre.name, ("storage", "lustre", "name"), created=made)
+    for bucket in site.buckets:
+        path = ("storage", "buckets", bucket.index, "name")
+        yield Name("bucket", "", bucket.name, path, created=not bucket.spec.exists)
 
 
 def _network_names(site: Site) -> Iterator[Name]:
@@ -59,7 +62,8 @@ def _network_names(site: Site) -> Iterator[Name]:
     subnetwork: ProfilePath = ("network", "primary", "subnetwork" if made else "existing")
     yield Name("subnetwork", f"{project}/{region}", plan.subnetwork, subnetwork, created=made)
     if made:
-        yield Name("firewall rule", project, f"{plan.vpc}-lustre", path)
+        if site.lustre.is_used:
+            yield Name("firewall rule", project, f"{plan.vpc}-lustre", path)
         if site.profile.network.primary.nat.enabled:
             yield Name("router", f"{project}/{region}", f"{plan.vpc}-router", path)
             yield Name("NAT", f"{project}/{region}/{plan.vpc}-router", f"{plan.vpc}-nat", path)
