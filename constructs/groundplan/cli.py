@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Apply the site with the real Terraform in a simulated cloud.",
     ),
     "review": ("groundplan.commands.review:review", "Report what Terraform plans would do, for a reviewer to sign."),
+    "verify": ("groundplan.commands.verify:verify", "Refuse a plan that is not the one that was reviewed."),
     "diff": ("groundplan.commands.review:diff", "Report what changes between two synth outputs or two revisions."),
     "rules": ("groundplan.commands.rules:rules", "List the rules."),
     "explain": ("groundplan.commands.rules:explain", "Explain one rule."),

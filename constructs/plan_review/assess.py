@@ -20,6 +20,7 @@ from plan_review import (  # noqa: F401  (they register the rules of any plan)
     unjudged,
 )
 from plan_review.acceptance import Acceptance, accepted
+from plan_review.approval import Approval
 from plan_review.grouping import grouped, in_order
 from plan_review.judgement import Category, PlanFinding, PlanRule, plan_rules
 from plan_review.model import QUIET, Action, Plan, Resources
@@ -43,6 +44,8 @@ class Provenance:
     profile_digest: str = ""
     compared: tuple[str, str] = ("", "")
     """The two sides of a `diff`; empty for a review of plans."""
+    inputs: tuple[tuple[str, str], ...] = ()
+    """(kind and name, SHA-256) of further files that decide the verdict: policies, prices."""
     tool: str = "groundplan"
     """The program that makes the report, of which `version` is told."""
 
@@ -82,6 +85,8 @@ class Assessment:
     old: Resources
     new: Resources
     supplement: Supplement = field(default_factory=Supplement)
+    acceptances: tuple[str, ...] = ()
+    """Every acceptance that was given, in words."""
     unused_acceptances: tuple[str, ...] = ()
     """Each acceptance that covers nothing, with the reason."""
     harmless: tuple[str, ...] = ()
@@ -105,6 +110,19 @@ class Assessment:
 
     def has(self, category: Category) -> bool:
         return any(each.category == category for each in self.counting)
+
+
+def approval(result: Assessment) -> Approval | None:
+    """What a signature on the report binds; none where two configurations are compared, for nothing is applied."""
+    if result.is_diff:
+        return None
+    made_from = result.provenance
+    profile = [("profile", made_from.profile_digest)] if made_from.profile_digest else []
+    return Approval(
+        tuple((plan.stack, plan.content, plan.planned_at) for plan in result.plans),
+        (*profile, *made_from.inputs),
+        result.acceptances,
+    )
 
 
 def assess(
@@ -141,6 +159,7 @@ def assess(
         old=old,
         new=new,
         supplement=supplement(plans, old, new) if supplement else Supplement(),
+        acceptances=tuple(display.plain(f"{each}: {each.reason}") for each in acceptances),
         unused_acceptances=unused,
         harmless=tuple(unjudged.harmless(plans)),
         not_looked_at=unjudged.not_looked_at(plans),

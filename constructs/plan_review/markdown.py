@@ -67,6 +67,8 @@ def _sections(result: Assessment) -> Iterator[str]:
     yield from _list(
         "### Ignored", [f"{_notice(each)} (reason: {escape(each.ignored)})" for each in report.ignored(result)]
     )
+    signed = [f"{escape(what)}: {_code(value)}" for what, value in report.to_sign(result)]
+    yield from _list("### To sign", signed)
     made = "\n".join(f"- {escape(what)}: {_code(value)}" for what, value in report.provenance(result))
     yield _details("Made from", made)
     yield "\n".join(f"_{escape(line)}_\n" for line in report.caveats(result))

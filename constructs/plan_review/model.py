@@ -144,10 +144,11 @@ class Resources(Sequence[Resource]):
 class Plan:
     """One Terraform root: a plan, or the difference between two configurations of it.
 
-    `file` says where it came from, `digest` is the SHA-256 of the input, `providers` are version constraints by full
-    name, `charts` Helm charts as ``(release, chart, version)``. `outputs` are (name, before, after) of changed ones
-    that are not sensitive; `hidden` the texts that are, which no report may show. `identical`: both configurations have
-    the same bytes.
+    `file` says where it came from, `digest` is the SHA-256 of the input, `content` that of what the plan does
+    (plan_review.approval), `planned_at` when it was made, as Terraform writes it; `providers` are version constraints
+    by full name, `charts` Helm charts as ``(release, chart, version)``. `outputs` are (name, before, after) of changed
+    ones that are not sensitive; `hidden` the texts that are, which no report may show. `identical`: both configurations
+    have the same bytes.
 
     `drift` is what was changed outside Terraform, from the state to what is there. `deferred` are (address, reason),
     `failed_checks` (check, message), `invocations` of actions (address, what triggers it), `revealed` outputs that were
@@ -158,6 +159,8 @@ class Plan:
     changes: tuple[Change, ...]
     file: str = ""
     digest: str = ""
+    content: str = ""
+    planned_at: str = ""
     terraform: str = ""
     providers: tuple[tuple[str, str], ...] = ()
     charts: tuple[tuple[str, str, str], ...] = ()

@@ -8,7 +8,7 @@ from typing import Any
 
 from findings import Finding, Location, writers
 from plan_review import report
-from plan_review.assess import Assessment
+from plan_review.assess import Assessment, approval
 from plan_review.drift import without_indices
 from plan_review.judgement import PlanRule, plan_rules
 from plan_review.model import QUIET, Plan
@@ -20,6 +20,7 @@ def as_json(result: Assessment) -> str:
         "schema": 1,
         result.provenance.tool: result.provenance.version,
         "verdict": str(result.verdict),
+        "approval": signed.data() if (signed := approval(result)) else None,
         "headline": report.headline(result),
         "actions": {str(action): amount for action, amount in sorted(result.counts.items())},
         "findings": [writers.finding_data(each) for each in result.notices],

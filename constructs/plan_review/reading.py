@@ -13,11 +13,14 @@ from typing import Any
 
 from findings import UserError
 from plan_review import sensitivity, values, whole_plan
+from plan_review.approval import content_digest
 from plan_review.differences import UNKNOWN
 from plan_review.drift import changed_outside, without_indices, written_expressions
 from plan_review.model import Action, Change, Plan
 
 _MAKE = "make one with `terraform show -json PLANFILE > plan.json`"
+
+_TOO_DEEP = "is nested too deeply to be a plan"
 
 #: Bytes of a plan beyond which what is unzipped is no plan.
 _LARGEST = 512 * 2**20
@@ -43,7 +46,10 @@ def read_plan(file: Path, data: bytes | None = None, stack: str = "") -> Plan:
             raise UnusableInput(f"{file}: {error.strerror}") from None
     document = _parse(file, _unzipped(file, data))
     _recognise(file, document)
-    return plan_of(document, stack or stack_name(file), str(file), hashlib.sha256(data).hexdigest())
+    try:
+        return plan_of(document, stack or stack_name(file), str(file), hashlib.sha256(data).hexdigest())
+    except RecursionError:
+        raise UnusableInput(f"{file} {_TOO_DEEP}") from None
 
 
 def stack_name(file: Path) -> str:
@@ -89,7 +95,7 @@ def _parse(file: Path, data: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise UnusableInput(f"{file} is not text; {_MAKE}") from None
     except RecursionError:
-        raise UnusableInput(f"{file} is nested too deeply to be a plan") from None
+        raise UnusableInput(f"{file} {_TOO_DEEP}") from None
     except json.JSONDecodeError as error:
         raise UnusableInput(f"{file} {_why_not_json(text, error)}") from None
     except ValueError as error:  # a number of thousands of digits
@@ -167,6 +173,8 @@ def plan_of(document: dict[str, Any], stack: str, file: str = "", digest: str = 
         changes=tuple(changes),
         file=file,
         digest=digest,
+        content=content_digest(document),
+        planned_at=str(document.get("timestamp") or ""),
         terraform=str(document.get("terraform_version") or ""),
         providers=_providers(configuration or {}),
         charts=versioned_charts(changes),

@@ -7,7 +7,7 @@ from typing import Any
 
 from findings import Finding
 from plan_review import display
-from plan_review.assess import Assessment, Verdict
+from plan_review.assess import Assessment, Verdict, approval
 from plan_review.differences import UNKNOWN
 from plan_review.display import Difference, count
 from plan_review.model import QUIET, Action, Change, Plan, hidden
@@ -122,6 +122,19 @@ def provenance(result: Assessment) -> list[tuple[str, str]]:
     for plan in result.plans:
         found.append((f"stack {plan.stack}", f"{plan.file} sha256:{plan.digest[:16]}" if plan.digest else plan.file))
     return [(display.plain(what), display.plain(value)) for what, value in found]
+
+
+def to_sign(result: Assessment) -> list[tuple[str, str]]:
+    """(what, value): what a signature on this report stands for. Empty where nothing is to be applied."""
+    signed = approval(result)
+    if signed is None:
+        return []
+    found = [("approval", signed.digest)]
+    times = sorted({at for _, _, at in signed.plans if at})
+    if times:
+        found.append(("planned at", times[0] if len(times) == 1 else f"{times[0]} to {times[-1]}"))
+    found += [("accepted", each) for each in signed.accepted]
+    return [(what, display.plain(value)) for what, value in found]
 
 
 def mends(notices: list[Finding]) -> list[tuple[str, str, str]]:

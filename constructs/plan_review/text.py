@@ -49,6 +49,7 @@ def _lines(result: Assessment) -> Iterator[str]:
     yield from _section("Changed outside Terraform", report.drifted(result))
     yield from _section("Already so before", [_short(each) for each in report.standing(result)])
     yield from _section("Ignored", [f"{_short(each)} (reason: {each.ignored})" for each in report.ignored(result)])
+    yield from _section("To sign", [f"{what}: {value}" for what, value in report.to_sign(result)])
     yield from _section("Made from", [f"{what}: {value}" for what, value in report.provenance(result)])
     yield from report.caveats(result)
 

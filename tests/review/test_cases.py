@@ -107,7 +107,7 @@ def test_the_first_ten_lines_say_it(standing: Standing, case: str) -> None:
 def _golden(case: str, report: str) -> None:
     """The report as it was read and approved; set GROUNDPLAN_GOLDEN=write to write it anew."""
     file = GOLDEN / f"{case}.txt"
-    body = report.partition("\nMade from\n")[0] + "\n"
+    body = report.partition("\nTo sign\n")[0] + "\n"
     if os.environ.get("GROUNDPLAN_GOLDEN") == "write":
         file.write_text(body, "utf-8")
     assert body == file.read_text("utf-8")

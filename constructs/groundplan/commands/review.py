@@ -20,10 +20,27 @@ from groundplan.on_plans.assess import Assessment, Provenance, Verdict, assess, 
 from groundplan.on_plans.prices import load_prices
 from groundplan.site.stacks import rank
 from plan_review.acceptance import Acceptance, parse
+from plan_review.approval import parse_digest
+from plan_review.assess import approval
 from plan_review.judgement import Category, PlanRule
 from plan_review.model import Plan
 from plan_review.policy import load_policies
 from plan_review.reading import read_plan
+
+
+class _Digest(click.ParamType[str]):
+    """An approval digest, as reports have it."""
+
+    name = "digest"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        found = parse_digest(str(value))
+        if found is None:
+            self.fail(f"{value} is no approval digest; give the 64 hexadecimal digits that the report has", param, ctx)
+        return found
+
+
+DIGEST = _Digest()
 
 FORMATS = ("text", "markdown", "html", "json", "github", "sarif")
 
@@ -98,12 +115,16 @@ def _options(command: _Command) -> _Command:
 @click.option(
     "--profile", type=click.Path(path_type=Path), help="The profile: its `ignore` entries hold, its hash is printed."
 )
+@click.option(
+    "--expect", type=DIGEST, help="The approval digest of a report: print nothing and exit 1 when this is another's."
+)
 @click.pass_context
 def review(
     context: click.Context,
     plans: tuple[Path, ...],
     asked: _Asked,
     profile: Path | None,
+    expect: str | None,
 ) -> None:
     """Report what Terraform plans would do, for a reviewer to sign.
 
@@ -119,7 +140,7 @@ def review(
     def run() -> Sequence[Plan]:
         return read_plans(plans)
 
-    _report(context, run, asked, profile=profile)
+    _report(context, run, asked, profile=profile, expect=expect)
 
 
 @click.command()
@@ -195,6 +216,7 @@ def _report(
     asked: _Asked,
     *,
     profile: Path | None = None,
+    expect: str | None = None,
     compared: tuple[str, str] = ("", ""),
 ) -> None:
     try:
@@ -205,7 +227,7 @@ def _report(
         accepted, digest = _profile(profile, own)
         result = assess(
             run(),
-            provenance=Provenance(__version__, str(profile or ""), digest, compared),
+            provenance=Provenance(__version__, str(profile or ""), digest, compared, _inputs(asked)),
             prices=listed,
             acceptances=[*given, *accepted],
             policies=own,
@@ -215,11 +237,26 @@ def _report(
     except UserError as error:  # plans, prices, policies, revisions: an input that cannot be used
         click.echo(f"groundplan {context.info_name}: {error}", err=True)
         context.exit(2)
+    signed = approval(result)
+    if expect and signed and signed.digest != expect:
+        click.echo(
+            f"groundplan {context.info_name}: this is not what was approved: it has the approval {signed.digest}, and "
+            f"{expect} is expected; `groundplan verify PLANS --against report.json` says what differs",
+            err=True,
+        )
+        context.exit(1)
     print_report(_render(asked.form, result, own), f"groundplan {context.info_name}", asked.output)
     failing = [word for word in words if fails(result, word)]
     if failing:
         click.echo(f"groundplan {context.info_name}: failing on {', '.join(failing)}", err=True)
         context.exit(1)
+
+
+def _inputs(asked: _Asked) -> tuple[tuple[str, str], ...]:
+    """Files beside the plans that decide the verdict, which could all be read a moment ago."""
+    files = [("policy", file) for file in asked.policies]
+    files += [("prices", asked.prices)] if asked.prices else []
+    return tuple((f"{kind} {file}", hashlib.sha256(file.read_bytes()).hexdigest()) for kind, file in files)
 
 
 def _words(given: tuple[str, ...], own: tuple[PlanRule, ...]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from groundplan.on_plans.mermaid import MOST
@@ -14,11 +15,17 @@ _TITLES = {"storage": "Storage", "network": "Networks", "cluster": "GKE", "job":
 _WIDTH, _GAP, _MARGIN, _TOP = 236, 56, 2, 34
 _TITLE, _LINE, _PAD, _BETWEEN = 20, 16, 10, 14
 
+#: Between the base lines of two words on lines.
+_LABEL = 13
+
+#: Left edge, upper edge and height of a box.
+_Place = tuple[int, int, int]
+
 #: States that need no word in the box.
 _SILENT = (Action.NONE, Action.READ, OUTSIDE)
 
 #: Characters that fit into a box, by size of type.
-_FIT_TITLE, _FIT_LINE = 26, 33
+_FIT_TITLE, _FIT_LINE = 26, 31
 
 
 def svg(picture: Topology) -> str:
@@ -26,7 +33,7 @@ def svg(picture: Topology) -> str:
     if not picture or len(picture.boxes) > MOST:
         return ""
     columns = [name for name in COLUMNS if picture.column(name)]
-    places: dict[str, tuple[int, int, int]] = {}
+    places: dict[str, _Place] = {}
     parts: list[str] = []
     bottom = _TOP
     for number, column in enumerate(columns):
@@ -38,7 +45,8 @@ def svg(picture: Topology) -> str:
             parts.append(_box(box, x, y, height))
             y += height + _BETWEEN
         bottom = max(bottom, y)
-    edges = [_edge(places[e.left], places[e.right], e.label) for e in picture.edges if e.left in places]
+    lines = [(places[e.left], places[e.right], e.label) for e in picture.edges if e.left in places]
+    edges = [*(_edge(left, right) for left, right, _ in lines), *_labels(lines)]
     width = 2 * _MARGIN + len(columns) * _WIDTH + (len(columns) - 1) * _GAP
     head = (
         f'<svg class="topology" viewBox="0 0 {width} {bottom}" width="{width}" height="{bottom}" role="img" '
@@ -68,13 +76,27 @@ def _box(box: Box, x: int, y: int, height: int) -> str:
     return "".join([*parts, "</g>"])
 
 
-def _edge(left: tuple[int, int, int], right: tuple[int, int, int], label: str) -> str:
+def _edge(left: _Place, right: _Place) -> str:
+    x1, y1, x2, y2 = _ends(left, right)
+    middle = (x1 + x2) // 2
+    return f'<path class="edge" d="M{x1} {y1} C{middle} {y1} {middle} {y2} {x2} {y2}"/>'
+
+
+def _ends(left: _Place, right: _Place) -> tuple[int, int, int, int]:
     if left[0] > right[0]:
         left, right = right, left
-    x1, y1 = left[0] + _WIDTH, left[1] + left[2] // 2
-    x2, y2 = right[0], right[1] + right[2] // 2
-    middle = (x1 + x2) // 2
-    path = f'<path class="edge" d="M{x1} {y1} C{middle} {y1} {middle} {y2} {x2} {y2}"/>'
-    if not label:
-        return path
-    return f'{path}<text class="edge-label" x="{middle}" y="{(y1 + y2) // 2 - 4}">{escape(label)}</text>'
+    return left[0] + _WIDTH, left[1] + left[2] // 2, right[0], right[1] + right[2] // 2
+
+
+def _labels(lines: Sequence[tuple[_Place, _Place, str]]) -> Iterator[str]:
+    """The words on the lines: each at its line's middle, or below the last one there, so that none covers another."""
+    wanted = []
+    for left, right, label in lines:
+        if label:
+            x1, y1, x2, y2 = _ends(left, right)
+            wanted.append(((x1 + x2) // 2, (y1 + y2) // 2 - 4, label))
+    lowest: dict[int, int] = {}
+    for x, y, label in sorted(wanted):
+        at = max(y, lowest[x] + _LABEL) if x in lowest else y
+        lowest[x] = at
+        yield f'<text class="edge-label" x="{x}" y="{at}">{escape(label)}</text>'

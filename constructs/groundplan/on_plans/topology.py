@@ -82,7 +82,7 @@ class _Drawing:
         for each in by_type.get("google_lustre_instance", ()):
             self.lustre(each)
         for each in by_type.get("google_storage_bucket", ()):
-            self.add(each, "storage", f"Bucket {each.label}", values.text(_now(each), "location"))
+            self.add(each, "storage", f"Bucket {each.label}", _both(each, "location"))
         for each in by_type.get("helm_release", ()):
             self.release(each)
 
@@ -102,14 +102,14 @@ class _Drawing:
 
     def network(self, change: Change) -> None:
         inside = [each for each in self.by_type.get("google_compute_subnetwork", ()) if _in(each, change)]
-        ranges = [values.text(_now(each), "ip_cidr_range") for each in inside]
+        ranges = [_both(each, "ip_cidr_range") for each in inside]
         second = [
             f"{values.text(block, 'range_name')} {values.text(block, 'ip_cidr_range')}"
             for each in inside
             for block in values.blocks(_now(each), "secondary_ip_range")
         ]
         roce = "roce" in values.text(_now(change), "network_profile")
-        mtu = values.text(_now(change), "mtu")
+        mtu = _both(change, "mtu")
         what = ", ".join(filter(None, ("RoCE" if roce else "", f"MTU {mtu}" if mtu else "")))
         self.add(change, "network", f"VPC {change.label}", what, *_subnetworks(ranges), *second[:3])
 
@@ -121,8 +121,12 @@ class _Drawing:
 
     def cluster(self, change: Change) -> None:
         now = _now(change)
-        channel, where = values.text(now, "release_channel.channel"), values.text(now, "location")
-        key = self.add(change, "cluster", f"GKE {change.label}", " ".join(filter(None, (channel, where))))
+        channel, where = _both(change, "release_channel.channel"), _both(change, "location")
+        version = _both(change, "min_master_version")
+        title = f"GKE {change.label}"
+        key = self.add(
+            change, "cluster", title, " ".join(filter(None, (channel, where))), version and f"at least {version}"
+        )
         name = _name(values.get(now, "network"))
         if name:
             self.join(self.outside(name), key, "")
@@ -130,10 +134,10 @@ class _Drawing:
     def pool(self, change: Change) -> None:
         pool = capacity.pool(Resource(change.stack, change.address, change.type, _now(change)))
         was = capacity.pool(Resource(change.stack, change.address, change.type, change.before or change.after))
-        nodes = pool.nodes if was.nodes == pool.nodes else f"{was.nodes} -> {pool.nodes}"
-        gpus = f"{pool.gpus} {short_gpu(pool.gpu)} GPUs, {pool.reservation}" if pool.gpu else ""
-        title = f"Pool {change.label}"
-        key = self.add(change, "cluster", title, f"{nodes} x {pool.machine_type or '?'}", gpus)
+        nodes, machine = _shift(was.nodes, pool.nodes), _shift(was.machine_type, pool.machine_type)
+        gpus = f"{_shift(was.gpus, pool.gpus)} {short_gpu(pool.gpu)} GPUs" if pool.gpu else ""
+        source = _shift(was.reservation, pool.reservation) if pool.gpu else ""
+        key = self.add(change, "cluster", f"Pool {change.label}", f"{nodes} x {machine or '?'}", gpus, source)
         nics: dict[str, int] = {}
         for block in values.blocks(_now(change), "network_config.additional_node_network_configs"):
             name = _name(block.get("network"))
@@ -150,8 +154,8 @@ class _Drawing:
         now = _now(change)
         size = values.number(values.get(now, "capacity_gib")) or 0
         before = values.number(values.get(change.before, "capacity_gib")) or size
-        grown = f"{before:,} -> {size:,} GiB" if before != size else f"{size:,} GiB"
-        tier = values.text(now, "per_unit_storage_throughput")
+        grown = f"{_shift(f'{before:,}', f'{size:,}')} GiB"
+        tier = _both(change, "per_unit_storage_throughput")
         key = self.add(change, "storage", f"Lustre {change.label}", grown, f"{tier} MB/s per TiB" if tier else "")
         name = _name(values.get(now, "network"))
         if name:
@@ -159,20 +163,34 @@ class _Drawing:
 
     def release(self, change: Change) -> None:
         work = ray.ray_work(_now(change))
+        old = {each.name: each for each in ray.ray_work(change.before)}
         for each in work[:2]:
-            size = f"{display.count(each.workers, 'worker')}, {display.count(each.gpus, 'GPU')}"
-            key = self.add(change, "job", each.kind, each.name, size, each.image)
+            was = old.get(each.name, each)
+            workers, gpus = _shift(was.workers, each.workers), _shift(was.gpus, each.gpus)
+            size = f"{workers} worker{'' if workers == '1' else 's'}, {gpus} GPU{'' if gpus == '1' else 's'}"
+            key = self.add(change, "job", each.kind, each.name, size, _shift(was.image, each.image))
             for box in [box for box in self.boxes.values() if box.key.startswith("google_container_node_pool/")]:
                 if any("GPUs" in line for line in box.lines):
                     self.join(box.key, key, "workers")
                     break
-        version = values.text(_now(change), "version")
+        version = _both(change, "version")
         if not work and version and values.text(_now(change), "repository"):
             self.add(change, "job", values.last_part(values.text(_now(change), "chart")), f"Helm chart {version}")
 
 
 def _now(change: Change) -> dict[str, object]:
     return change.after or change.before
+
+
+def _both(change: Change, path: str) -> str:
+    """The value at a path; where it changes ``old -> new``."""
+    return _shift(values.text(change.before, path), values.text(change.after or change.before, path))
+
+
+def _shift(old: object, new: object) -> str:
+    """What is, or ``old -> new``; what is new alone is told alone."""
+    was, becomes = str(old), str(new)
+    return becomes if was in ("", becomes) or not becomes else f"{was} -> {becomes}"
 
 
 def _name(value: object) -> str:
