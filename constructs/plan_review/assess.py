@@ -21,6 +21,7 @@ from plan_review import (  # noqa: F401  (they register the rules of any plan)
 )
 from plan_review.acceptance import Acceptance, accepted
 from plan_review.approval import Approval
+from plan_review.claims import Claim
 from plan_review.grouping import grouped, in_order
 from plan_review.judgement import Category, PlanFinding, PlanRule, plan_rules
 from plan_review.model import QUIET, Action, Plan, Resources
@@ -87,6 +88,8 @@ class Assessment:
     supplement: Supplement = field(default_factory=Supplement)
     acceptances: tuple[str, ...] = ()
     """Every acceptance that was given, in words."""
+    claims: tuple[str, ...] = ()
+    """What the change is meant to do, in words."""
     unused_acceptances: tuple[str, ...] = ()
     """Each acceptance that covers nothing, with the reason."""
     harmless: tuple[str, ...] = ()
@@ -122,6 +125,7 @@ def approval(result: Assessment) -> Approval | None:
         tuple((plan.stack, plan.content, plan.planned_at) for plan in result.plans),
         (*profile, *made_from.inputs),
         result.acceptances,
+        result.claims,
     )
 
 
@@ -130,16 +134,20 @@ def assess(
     *,
     provenance: Provenance,
     acceptances: Sequence[Acceptance] = (),
+    claims: Sequence[Claim] = (),
     policies: Iterable[PlanRule] = (),
     supplement: Supplements | None = None,
 ) -> Assessment:
     """Judge plans by every registered rule.
 
-    `acceptances` say what somebody accepts, and why; `policies` are the user's own rules; `supplement` is what the
-    product says beyond them.
+    `acceptances` say what somebody accepts, and why; `claims` what the change is meant to do; `policies` are the user's
+    own rules; `supplement` is what the product says beyond them.
     """
     old, new = model.before(plans), model.after(plans)
-    found = _judged([*plan_rules().values(), *policies], plans, old, new)
+    rules = [*plan_rules().values(), *policies]
+    found = _judged(rules, plans, old, new)
+    if claims:
+        found += [each for rule in rules if rule.on == "claims" for each in rule.notices((plans, claims))]
     hidden = model.hidden(plans)
     judged, unused = accepted(found, acceptances)
     notices = tuple(
@@ -160,6 +168,7 @@ def assess(
         new=new,
         supplement=supplement(plans, old, new) if supplement else Supplement(),
         acceptances=tuple(display.plain(f"{each}: {each.reason}") for each in acceptances),
+        claims=tuple(display.plain(each.text) for each in claims),
         unused_acceptances=unused,
         harmless=tuple(unjudged.harmless(plans)),
         not_looked_at=unjudged.not_looked_at(plans),

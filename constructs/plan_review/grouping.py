@@ -18,7 +18,8 @@ def grouped(found: Sequence[PlanFinding]) -> list[PlanFinding]:
     for number, each in enumerate(found):
         key: tuple[object, ...] = (number,)
         if each.alike:
-            key = (each.rule, each.severity, each.category, each.ignored, each.standing, each.stack, each.alike.key)
+            stack = "" if each.alike.across else each.stack
+            key = (each.rule, each.severity, each.category, each.ignored, each.standing, stack, each.alike.key)
         groups.setdefault(key, []).append(each)
     return [_one(members) for members in groups.values()]
 
@@ -44,7 +45,7 @@ def _total(amount: int, what: str) -> str:
 
 
 def in_order(found: Sequence[PlanFinding]) -> list[PlanFinding]:
-    """The gravest first, then by kind of trouble; but a second of one rule, kind and type after the first of all."""
+    """What no claim says; then the gravest; then by kind of trouble, the first of each rule, kind and type ahead."""
     ranks = list(Category)
     seen: Counter[tuple[object, ...]] = Counter()
     keys = []
@@ -55,7 +56,8 @@ def in_order(found: Sequence[PlanFinding]) -> list[PlanFinding]:
         kind = (each.rule, each.severity, each.category, each.standing, bool(each.ignored), _type(each.address))
         keys.append(seen[kind])
         seen[kind] += 1
-    return [each for _, each in sorted(zip(keys, ordered, strict=True), key=lambda pair: pair[0])]
+    ordered = [each for _, each in sorted(zip(keys, ordered, strict=True), key=lambda pair: pair[0])]
+    return sorted(ordered, key=lambda each: each.category != Category.CLAIM)
 
 
 def _type(address: str) -> str:

@@ -18,6 +18,7 @@ from plan_review import display
 class Category(StrEnum):
     """What kind of trouble a finding is; `--fail-on` takes these words. The order is that of reports."""
 
+    CLAIM = "claim"
     DATA = "data"
     REPLACE = "replace"
     DESTROY = "destroy"
@@ -37,7 +38,7 @@ class Alike:
     """How many findings that are alike become one: those of one `key`.
 
     `noun` names the thing of one finding, `plural` what several are; `after` is the rest of the sentence of many, verb
-    and all; `totals` are amounts to be added up, such as 16 of "B200 GPU".
+    and all; `totals` are amounts to be added up, such as 16 of "B200 GPU". `across`: findings of several stacks too.
     """
 
     key: tuple[str, ...]
@@ -45,6 +46,7 @@ class Alike:
     plural: str
     after: str
     totals: tuple[tuple[str, int], ...] = ()
+    across: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,9 @@ class PlanFinding(Finding):
     alike: Alike | None = None
 
 
-#: What a check is given: all plans; the resources as they will be (and once more as they are); or all plans with what
-#: every other rule found.
-On = Literal["changes", "resources", "findings"]
+#: What a check is given: all plans; the resources as they will be (and once more as they are); all plans with what
+#: every other rule found; or all plans with what somebody claims that they do.
+On = Literal["changes", "resources", "findings", "claims"]
 Check = Callable[[Any], Iterator[Breach]]
 
 

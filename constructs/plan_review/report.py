@@ -134,6 +134,7 @@ def to_sign(result: Assessment) -> list[tuple[str, str]]:
     if times:
         found.append(("planned at", times[0] if len(times) == 1 else f"{times[0]} to {times[-1]}"))
     found += [("accepted", each) for each in signed.accepted]
+    found += [("claimed", each) for each in signed.claims]
     return [(what, display.plain(value)) for what, value in found]
 
 

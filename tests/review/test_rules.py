@@ -9,6 +9,7 @@ import pytest
 from groundplan.on_plans.assess import plan_rules
 from plan_review import text
 from plan_review.acceptance import Acceptance
+from review.cases_of_claim import CLAIMED
 from review.cases_of_place import PLACE
 from review.cases_of_risk import FIREWALL, ON_WHOLE_PLANS, POOL, RISK
 from review.cases_of_size import QUEUE, SIZE, job
@@ -19,7 +20,7 @@ TABLE = {**RISK, **SIZE, **PLACE}
 
 
 def test_every_rule_is_in_the_table() -> None:
-    assert set(TABLE) | set(ON_WHOLE_PLANS) == set(plan_rules())
+    assert set(TABLE) | set(ON_WHOLE_PLANS) | set(CLAIMED) == set(plan_rules())
 
 
 @pytest.mark.parametrize("slug", ON_WHOLE_PLANS)

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from rehearsal.rule_cases import REHEARSAL_CASES
+from review.cases_of_claim import CLAIMED
 from review.cases_of_risk import ON_WHOLE_PLANS
 from review.test_rules import TABLE
 from rules.support import Case, FleetCase, Plain, text_of
@@ -43,6 +44,11 @@ def examples() -> dict[str, dict[str, str]]:
         found[f"plan:{slug}"] = {"trips": _resources(bad), "passes": _resources(good)}
     for slug, (bad_plan, good_plan) in ON_WHOLE_PLANS.items():
         found[f"plan:{slug}"] = {"trips": _yaml(bad_plan), "passes": _yaml(good_plan)}
+    for slug, (changes, broken, kept) in CLAIMED.items():
+        found[f"plan:{slug}"] = {
+            "trips": f"# --claim '{broken}'\n{_resources(changes)}",
+            "passes": f"# --claim '{kept}'\n{_resources(changes)}",
+        }
     for slug, words in REHEARSAL_CASES.items():
         found[f"rehearsal:{slug}"] = {"trips": words[0], "passes": words[1]}
     return found

@@ -22,6 +22,7 @@ from groundplan.site.stacks import rank
 from plan_review.acceptance import Acceptance, parse
 from plan_review.approval import parse_digest
 from plan_review.assess import approval
+from plan_review.claims import Claim, parse_claim
 from plan_review.judgement import Category, PlanRule
 from plan_review.model import Plan
 from plan_review.policy import load_policies
@@ -59,6 +60,7 @@ class _Asked:
     fail_on: tuple[str, ...]
     prices: Path | None
     ignores: tuple[str, ...]
+    claims: tuple[str, ...]
     policies: tuple[Path, ...]
 
 
@@ -87,7 +89,7 @@ def _options(command: _Command) -> _Command:
                 "fail_on",
                 multiple=True,
                 metavar="WHAT",
-                help="Exit 1 on: dangerous, decision, a kind of trouble (data, replace, destroy, secret, open, "
+                help="Exit 1 on: dangerous, decision, a kind of trouble (claim, data, replace, destroy, secret, open, "
                 "unprotect, refused, capacity, disturb, policy, incomplete, unjudged), or a rule's name. Repeatable.",
             ),
             click.option(
@@ -99,6 +101,14 @@ def _options(command: _Command) -> _Command:
                 multiple=True,
                 metavar="RULE@ADDRESS=REASON",
                 help="Accept what a rule says of a resource (* and ? stand for any characters). Repeatable.",
+            ),
+            click.option(
+                "--claim",
+                "claims",
+                multiple=True,
+                metavar="WORDS",
+                help="What the change is meant to do, such as 'gpu pool grows 2 -> 4' or 'helm_release.job updated'; "
+                "all else stands first in the report. Repeatable.",
             ),
             click.option(
                 "--policy", "policies", multiple=True, type=click.Path(path_type=Path), help="A file of your own rules."
@@ -223,6 +233,7 @@ def _report(
         own = load_policies(asked.policies)
         words = _words(asked.fail_on, own)
         given = _acceptances(asked.ignores, own)
+        claims = _claims(asked.claims)
         listed = load_prices(asked.prices) if asked.prices else None
         accepted, digest = _profile(profile, own)
         result = assess(
@@ -230,6 +241,7 @@ def _report(
             provenance=Provenance(__version__, str(profile or ""), digest, compared, _inputs(asked)),
             prices=listed,
             acceptances=[*given, *accepted],
+            claims=claims,
             policies=own,
         )
     except ProfileError:
@@ -297,6 +309,16 @@ def _acceptances(given: tuple[str, ...], own: tuple[PlanRule, ...]) -> list[Acce
         if acceptance.rule not in rules:
             raise click.BadParameter(f"{acceptance.rule} is no rule on plans", param_hint="--ignore")
         found.append(acceptance)
+    return found
+
+
+def _claims(given: tuple[str, ...]) -> list[Claim]:
+    found = []
+    for text in given:
+        claim = parse_claim(text)
+        if isinstance(claim, str):
+            raise click.BadParameter(f"'{text}': {claim}", param_hint="--claim")
+        found.append(claim)
     return found
 
 

@@ -20,6 +20,7 @@ from plan_review import assess as generic
 from plan_review import display, model
 from plan_review.acceptance import Acceptance
 from plan_review.assess import Assessment, Provenance, Supplement, Verdict
+from plan_review.claims import Claim
 from plan_review.folders import compare_folders
 from plan_review.judgement import PlanRule, plan_rules
 from plan_review.model import Plan, Resources
@@ -40,6 +41,7 @@ for _name in (
     "queues",
     "images",
     "safe_updates",
+    "claims",
 ):
     importlib.import_module(f"groundplan.on_plans.{_name}")
 
@@ -50,15 +52,24 @@ def assess(
     provenance: Provenance,
     prices: Prices | None = None,
     acceptances: Sequence[Acceptance] = (),
+    claims: Sequence[Claim] = (),
     policies: Iterable[PlanRule] = (),
 ) -> Assessment:
-    """Judge plans. `acceptances` say what somebody accepts, and why; `policies` are the user's own rules."""
+    """Judge plans. `acceptances` say what somebody accepts, and why; `claims` what the change is meant to do.
+
+    `policies` are the user's own rules.
+    """
 
     def supplement(plans: Sequence[Plan], old: Resources, new: Resources) -> Supplement:
         return _supplement(plans, old, new, prices)
 
     return generic.assess(
-        plans, provenance=provenance, acceptances=acceptances, policies=policies, supplement=supplement
+        plans,
+        provenance=provenance,
+        acceptances=acceptances,
+        claims=claims,
+        policies=policies,
+        supplement=supplement,
     )
 
 
