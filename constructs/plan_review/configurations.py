@@ -122,11 +122,7 @@ def _change(
     new = _without_ignored(old, new)
     # What the provider makes of it; the change itself shows what is written.
     planned = _keeping(old, new, facts.kept)
-    paths = tuple(
-        path
-        for path in _changed(old, planned)
-        if forces(facts, path, planned) or _conditional(facts, path, old, planned)
-    )
+    paths = tuple(path for path in _changed(old, planned) if replaces(facts, path, old, planned))
     if paths:
         action, reason = Action.REPLACE, "replace_because_cannot_update"
     else:
@@ -203,11 +199,13 @@ def forces(known: Known, path: Path, new: Any = None) -> bool:
     return False
 
 
-def _conditional(known: Known, path: Path, old: Any, new: Any) -> bool:
-    """Whether this change replaces although others of the same argument would not."""
+def replaces(known: Known, path: Path, old: Any, new: Any) -> bool:
+    """Whether a change at `path` of a resource, from `old` to `new` as wholes, replaces it; also on a condition."""
+    if forces(known, path, new):
+        return True
     name = ".".join(str(step) for step in path if not isinstance(step, int))
-    replaces = known.conditions.get(name)
-    return replaces is not None and replaces(values.get(old, name), values.get(new, name))
+    condition = known.conditions.get(name)
+    return condition is not None and condition(values.get(old, name), values.get(new, name))
 
 
 def _references(value: Any) -> Iterator[tuple[str, str, str]]:

@@ -33,8 +33,11 @@ class UnusableInput(UserError):
     """A file that is no plan; the message is one line. Exit code 2."""
 
 
-def read_plan(file: Path, data: bytes | None = None, stack: str = "") -> Plan:
-    """Read one plan. `data` replaces the file's content (standard input). Raises UnusableInput."""
+def read_plan(file: Path, data: bytes | None = None, stack: str = "", *, with_state: bool = False) -> Plan:
+    """Read one plan. `data` replaces the file's content (standard input). Raises UnusableInput.
+
+    `with_state`: also what stands and is not in the plan's changes, as unchanged: a refresh-only plan has no changes.
+    """
     if data is None:
         try:
             data = file.read_bytes()
@@ -47,7 +50,8 @@ def read_plan(file: Path, data: bytes | None = None, stack: str = "") -> Plan:
     document = _parse(file, _unzipped(file, data))
     _recognise(file, document)
     try:
-        return plan_of(document, stack or stack_name(file), str(file), hashlib.sha256(data).hexdigest())
+        digest = hashlib.sha256(data).hexdigest()
+        return plan_of(document, stack or stack_name(file), str(file), digest, with_state=with_state)
     except RecursionError:
         raise UnusableInput(f"{file} {_TOO_DEEP}") from None
 
@@ -150,7 +154,9 @@ def _what_else(document: dict[str, Any]) -> str:
     return f"is JSON, but no Terraform plan; {_MAKE}"
 
 
-def plan_of(document: dict[str, Any], stack: str, file: str = "", digest: str = "") -> Plan:
+def plan_of(
+    document: dict[str, Any], stack: str, file: str = "", digest: str = "", *, with_state: bool = False
+) -> Plan:
     """A plan from its parsed JSON. Raises UnusableInput when a part has the wrong shape."""
     entries = document.get("resource_changes") or []
     if not isinstance(entries, list):
@@ -164,6 +170,8 @@ def plan_of(document: dict[str, Any], stack: str, file: str = "", digest: str = 
             raise UnusableInput(f"{file} is malformed: resource_changes[{position}] {change}")
         if change:
             changes.append(change)
+    if with_state:
+        changes += _unchanged(document, stack, {each.address for each in changes}, written)
     changes.sort(key=lambda each: each.address)
     drift = _drift(document.get("resource_drift"), stack, configuration)
     hidden = frozenset(text for each in (*changes, *drift) for text in sensitivity.hidden(each))
@@ -229,6 +237,32 @@ def _change(entry: Any, stack: str, written: dict[str, Any]) -> Change | str | N
         written=written.get(plain),
         imported=values.text(body, "importing.id") or values.text(body, "importing.identity"),
     )
+
+
+def _unchanged(document: dict[str, Any], stack: str, known: set[str], written: dict[str, Any]) -> list[Change]:
+    """What stands and has no change of its own."""
+    found = []
+    for each in whole_plan.standing_resources(document):
+        address, kind, of = each.get("address"), each.get("type"), each.get("values")
+        if isinstance(address, str) and isinstance(kind, str) and isinstance(of, dict) and address not in known:
+            marks, plain = each.get("sensitive_values"), without_indices(address)
+            outer = plain.rsplit(".", 2)[0] + "." if plain.count(".") > 1 else ""
+            found.append(
+                Change(
+                    stack,
+                    address,
+                    kind,
+                    str(each.get("name") or ""),
+                    Action.NONE,
+                    before=of,
+                    after=of,
+                    secret_before=marks,
+                    secret_after=marks,
+                    refers=frozenset(_mentioned(written.get(plain), outer)),
+                    written=written.get(plain),
+                )
+            )
+    return found
 
 
 def _drift(entries: Any, stack: str, configuration: Any) -> list[Change]:

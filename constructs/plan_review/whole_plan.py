@@ -69,7 +69,13 @@ def standing(document: Object) -> int | None:
     root = values.get(document.get("prior_state"), "values.root_module")
     if root is None:
         return None
-    return sum(1 for each in _resources(root) if each.get("mode") == "managed")
+    return len(standing_resources(document))
+
+
+def standing_resources(document: Object) -> list[Object]:
+    """The managed resources of the prior state, as `terraform show -json` writes them."""
+    root = values.get(document.get("prior_state"), "values.root_module")
+    return [each for each in _resources(root) if each.get("mode") == "managed"]
 
 
 def _resources(module: Any) -> Iterator[Object]:

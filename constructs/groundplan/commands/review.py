@@ -2,139 +2,57 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import click
 
 from findings import ProfileError, UserError
 from findings.printing import print_report
 from groundplan import __version__
-from groundplan.on_plans.assess import Assessment, Provenance, Verdict, assess, compare_outputs, plan_rules
+from groundplan.commands.review_inputs import (
+    DIGEST,
+    Asked,
+    acceptances_of,
+    claims_of,
+    fails,
+    inputs_of,
+    options,
+    profile_of,
+    read_plans,
+    words_of,
+)
+from groundplan.on_plans.assess import Assessment, Provenance, assess, compare_outputs
 from groundplan.on_plans.prices import load_prices
-from groundplan.site.stacks import rank
-from plan_review.acceptance import Acceptance, parse
-from plan_review.approval import parse_digest
 from plan_review.assess import approval
-from plan_review.claims import Claim, parse_claim
-from plan_review.judgement import Category, PlanRule
+from plan_review.judgement import PlanRule
 from plan_review.model import Plan
 from plan_review.policy import load_policies
-from plan_review.reading import read_plan
-
-
-class _Digest(click.ParamType[str]):
-    """An approval digest, as reports have it."""
-
-    name = "digest"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        found = parse_digest(str(value))
-        if found is None:
-            self.fail(f"{value} is no approval digest; give the 64 hexadecimal digits that the report has", param, ctx)
-        return found
-
-
-DIGEST = _Digest()
-
-FORMATS = ("text", "markdown", "html", "json", "github", "sarif")
-
-#: Words of --fail-on beside the categories and rules.
-_VERDICTS = {"dangerous": (Verdict.DANGEROUS,), "decision": (Verdict.DANGEROUS, Verdict.DECISION)}
-
-_Command = Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What both commands take."""
-
-    form: str
-    output: Path | None
-    fail_on: tuple[str, ...]
-    prices: Path | None
-    ignores: tuple[str, ...]
-    claims: tuple[str, ...]
-    policies: tuple[Path, ...]
-
-
-def _options(command: _Command) -> _Command:
-    """The options of both commands, which are given to it together, as `asked`."""
-
-    @functools.wraps(command)
-    def gather(*arguments: Any, **given: Any) -> Any:
-        asked = _Asked(**{each.name: given.pop(each.name) for each in fields(_Asked)})
-        return command(*arguments, asked=asked, **given)
-
-    for option in reversed(
-        (
-            click.option(
-                "--format",
-                "form",
-                type=click.Choice(FORMATS),
-                default="text",
-                show_default=True,
-                help="text for a terminal, markdown for a comment on a pull request, html as a page, json for "
-                "programs, github for annotations, sarif for code scanning.",
-            ),
-            click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it to a file."),
-            click.option(
-                "--fail-on",
-                "fail_on",
-                multiple=True,
-                metavar="WHAT",
-                help="Exit 1 on: dangerous, decision, a kind of trouble (claim, data, replace, destroy, secret, open, "
-                "unprotect, refused, capacity, disturb, policy, incomplete, unjudged), or a rule's name. Repeatable.",
-            ),
-            click.option(
-                "--prices", type=click.Path(path_type=Path), help="A dated price file; without one no cost is given."
-            ),
-            click.option(
-                "--ignore",
-                "ignores",
-                multiple=True,
-                metavar="RULE@ADDRESS=REASON",
-                help="Accept what a rule says of a resource (* and ? stand for any characters). Repeatable.",
-            ),
-            click.option(
-                "--claim",
-                "claims",
-                multiple=True,
-                metavar="WORDS",
-                help="What the change is meant to do, such as 'gpu pool grows 2 -> 4' or 'helm_release.job updated'; "
-                "all else stands first in the report. Repeatable.",
-            ),
-            click.option(
-                "--policy", "policies", multiple=True, type=click.Path(path_type=Path), help="A file of your own rules."
-            ),
-        )
-    ):
-        gather = option(gather)
-    return gather
 
 
 @click.command()
 @click.argument("plans", nargs=-1, required=True, type=click.Path(path_type=Path))
-@_options
+@options
 @click.option(
     "--profile", type=click.Path(path_type=Path), help="The profile: its `ignore` entries hold, its hash is printed."
 )
 @click.option(
     "--expect", type=DIGEST, help="The approval digest of a report: print nothing and exit 1 when this is another's."
 )
+@click.option(
+    "--drift",
+    is_flag=True,
+    help="Report what was changed by hand instead: PLANS are of `terraform plan -refresh-only`, of all stacks.",
+)
 @click.pass_context
 def review(
     context: click.Context,
     plans: tuple[Path, ...],
-    asked: _Asked,
+    asked: Asked,
     profile: Path | None,
     expect: str | None,
+    drift: bool,
 ) -> None:
     """Report what Terraform plans would do, for a reviewer to sign.
 
@@ -145,7 +63,13 @@ def review(
     terraform show -json plan.tfplan > gpu.json
     groundplan review network.json gpu.json
     groundplan review *.json --format markdown --fail-on dangerous > comment.md
+    groundplan review --drift refreshed/*.json
     """
+    if drift:
+        if expect:
+            raise click.UsageError("a drift report approves nothing, so that there is no digest to expect")
+        _report_drift(context, plans, asked, profile)
+        return
 
     def run() -> Sequence[Plan]:
         return read_plans(plans)
@@ -155,13 +79,13 @@ def review(
 
 @click.command()
 @click.argument("sides", nargs=-1, required=True, type=click.Path(path_type=Path))
-@_options
+@options
 @click.option("--revisions", nargs=2, metavar="OLD NEW", help="Compare one profile at two git revisions.")
 @click.pass_context
 def diff(
     context: click.Context,
     sides: tuple[Path, ...],
-    asked: _Asked,
+    asked: Asked,
     revisions: tuple[str, str] | None,
 ) -> None:
     """Report what changes between two synth outputs, or two revisions of a profile: no state, no Terraform, no cloud.
@@ -208,22 +132,39 @@ def _two_sides(sides: tuple[Path, ...], revisions: tuple[str, str] | None, scrat
     return folders[0], folders[1]
 
 
-def read_plans(files: Sequence[Path]) -> list[Plan]:
-    """Read plans and put them into the order of a site. Raises UnusableInput."""
-    found = []
-    for file in dict.fromkeys(files):
-        data = sys.stdin.buffer.read() if str(file) == "-" else None
-        found.append(read_plan(file, data, "plan" if str(file) == "-" else ""))
-    names = [plan.stack for plan in found]
-    if len(set(names)) < len(names):
-        found = [read_plan(Path(plan.file), None, plan.file) if plan.file != "-" else plan for plan in found]
-    return sorted(found, key=lambda plan: rank(plan.stack))
+def _report_drift(context: click.Context, plans: tuple[Path, ...], asked: Asked, profile: Path | None) -> None:
+    from groundplan.on_plans.provider_facts import known
+    from plan_review.drift_report import FORMATS, RULE, drift_report
+
+    if asked.form not in FORMATS:
+        raise click.UsageError(f"a drift report has the formats {', '.join(FORMATS)}")
+    if asked.claims:
+        raise click.UsageError("claims are about what a plan does; a drift report is about what somebody did")
+    try:
+        own = load_policies(asked.policies)
+        words = words_of(asked.fail_on, own)
+        given = acceptances_of(asked.ignores, own)
+        accepted, digest = profile_of(profile, own)
+        made_from = Provenance(__version__, str(profile or ""), digest, inputs=inputs_of(asked))
+
+        def judge(plans: Sequence[Plan]) -> Assessment:
+            others = [each for each in (*given, *accepted) if each.rule != RULE]
+            return assess(plans, provenance=made_from, acceptances=others, policies=own)
+
+        result = drift_report(read_plans(plans, with_state=True), judge, known, [*given, *accepted])
+    except ProfileError:
+        raise
+    except UserError as error:
+        click.echo(f"groundplan {context.info_name}: {error}", err=True)
+        context.exit(2)
+    print_report(FORMATS[asked.form](result), f"groundplan {context.info_name}", asked.output)
+    _fail(context, [word for word in words if (word == RULE and result.open) or fails(result.done, word)])
 
 
 def _report(
     context: click.Context,
     run: Callable[[], Sequence[Plan]],
-    asked: _Asked,
+    asked: Asked,
     *,
     profile: Path | None = None,
     expect: str | None = None,
@@ -231,14 +172,14 @@ def _report(
 ) -> None:
     try:
         own = load_policies(asked.policies)
-        words = _words(asked.fail_on, own)
-        given = _acceptances(asked.ignores, own)
-        claims = _claims(asked.claims)
+        words = words_of(asked.fail_on, own)
+        given = acceptances_of(asked.ignores, own)
+        claims = claims_of(asked.claims)
         listed = load_prices(asked.prices) if asked.prices else None
-        accepted, digest = _profile(profile, own)
+        accepted, digest = profile_of(profile, own)
         result = assess(
             run(),
-            provenance=Provenance(__version__, str(profile or ""), digest, compared, _inputs(asked)),
+            provenance=Provenance(__version__, str(profile or ""), digest, compared, inputs_of(asked)),
             prices=listed,
             acceptances=[*given, *accepted],
             claims=claims,
@@ -258,80 +199,13 @@ def _report(
         )
         context.exit(1)
     print_report(_render(asked.form, result, own), f"groundplan {context.info_name}", asked.output)
-    failing = [word for word in words if fails(result, word)]
+    _fail(context, [word for word in words if fails(result, word)])
+
+
+def _fail(context: click.Context, failing: list[str]) -> None:
     if failing:
         click.echo(f"groundplan {context.info_name}: failing on {', '.join(failing)}", err=True)
         context.exit(1)
-
-
-def _inputs(asked: _Asked) -> tuple[tuple[str, str], ...]:
-    """Files beside the plans that decide the verdict, which could all be read a moment ago."""
-    files = [("policy", file) for file in asked.policies]
-    files += [("prices", asked.prices)] if asked.prices else []
-    return tuple((f"{kind} {file}", hashlib.sha256(file.read_bytes()).hexdigest()) for kind, file in files)
-
-
-def _words(given: tuple[str, ...], own: tuple[PlanRule, ...]) -> list[str]:
-    words = [word for text in given for word in text.replace(",", " ").split()]
-    known = {*_VERDICTS, *Category, *plan_rules(), *(rule.slug for rule in own)}
-    for word in words:
-        if word not in known:
-            raise click.BadParameter(
-                f"{word} is no verdict, kind of trouble or rule; take dangerous, decision, {', '.join(Category)}",
-                param_hint="--fail-on",
-            )
-    return words
-
-
-def fails(result: Assessment, word: str) -> bool:
-    """Whether a word of --fail-on applies."""
-    if word in _VERDICTS:
-        return result.verdict in _VERDICTS[word]
-    whole = {Category.REPLACE: "resource-replaced", Category.DESTROY: "resource-destroyed"}  # with data or without
-    rule = next((slug for category, slug in whole.items() if category == word), word)
-    return any(rule == each.rule or word == each.category for each in result.counting)
-
-
-def _acceptances(given: tuple[str, ...], own: tuple[PlanRule, ...]) -> list[Acceptance]:
-    """What --ignore says. A rule alone is refused: it would cover whatever else the rule finds one day."""
-    found = []
-    rules = {*plan_rules(), *(rule.slug for rule in own)}
-    for text in given:
-        acceptance = parse(text)
-        if acceptance is None:
-            rule, equals, reason = text.partition("=")
-            named = f"{rule.strip()}@ADDRESS={reason.strip()}" if equals else "RULE@ADDRESS=REASON"
-            raise click.BadParameter(
-                f"{text}: an acceptance names a resource and a reason; write '{named}', with the address as the report "
-                "has it (* and ? stand for any characters)",
-                param_hint="--ignore",
-            )
-        if acceptance.rule not in rules:
-            raise click.BadParameter(f"{acceptance.rule} is no rule on plans", param_hint="--ignore")
-        found.append(acceptance)
-    return found
-
-
-def _claims(given: tuple[str, ...]) -> list[Claim]:
-    found = []
-    for text in given:
-        claim = parse_claim(text)
-        if isinstance(claim, str):
-            raise click.BadParameter(f"'{text}': {claim}", param_hint="--claim")
-        found.append(claim)
-    return found
-
-
-def _profile(profile: Path | None, own: tuple[PlanRule, ...]) -> tuple[list[Acceptance], str]:
-    """The profile's ignore entries that concern plans, and its hash."""
-    if profile is None:
-        return [], ""
-    from groundplan.site.profile import load_profile
-
-    loaded, _ = load_profile(profile)
-    rules = {*plan_rules(), *(rule.slug for rule in own)}
-    accepted = [Acceptance(each.rule, each.address, each.reason) for each in loaded.ignore if each.rule in rules]
-    return accepted, hashlib.sha256(profile.read_bytes()).hexdigest()
 
 
 def _render(form: str, result: Assessment, own: tuple[PlanRule, ...]) -> str:

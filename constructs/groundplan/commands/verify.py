@@ -8,7 +8,7 @@ import click
 
 from findings import UserError, writers
 from findings.printing import print_report
-from groundplan.commands.review import DIGEST, read_plans
+from groundplan.commands.review_inputs import DIGEST, read_plans
 from plan_review import display
 from plan_review.verification import Mismatch, SignedReport, matching, mismatches, read_report
 
