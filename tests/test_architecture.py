@@ -14,7 +14,7 @@ from sites import ROOT
 
 SOURCES = ROOT / "constructs"
 #: Packages beside groundplan. They could be published on their own; all may speak through `findings`.
-OUTSIDE = ("findings", "fast_bindings", "plan_review", "staged_terraform")
+OUTSIDE = ("findings", "fast_bindings", "plan_review", "staged_terraform", "tfc_run_task")
 PARTS = ("network", "storage", "cluster", "gpu", "platform", "workload")
 
 #: Bottom to top. A module may import what stands on its own floor or below.

@@ -35,6 +35,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "review": ("groundplan.commands.review:review", "Report what Terraform plans would do, for a reviewer to sign."),
     "verify": ("groundplan.commands.verify:verify", "Refuse a plan that is not the one that was reviewed."),
+    "serve-run-task": (
+        "groundplan.commands.serve_run_task:serve_run_task",
+        "Serve the review as a run task of Terraform Cloud.",
+    ),
     "diff": ("groundplan.commands.review:diff", "Report what changes between two synth outputs or two revisions."),
     "rules": ("groundplan.commands.rules:rules", "List the rules."),
     "explain": ("groundplan.commands.rules:explain", "Explain one rule."),
